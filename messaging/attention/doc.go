@@ -1,11 +1,11 @@
 // Package attention answers one question about one message and one recipient: is it for this agent, and may the agent answer? The
-// answer is a pure function of the message, the recipient, the thread, the claims and the time. The database keeps none of it: a
-// delivery works it out when it is made.
+// answer is a pure function of the message, the recipient, the thread, the claims, the obligation and the time. The database keeps
+// none of it: a delivery works it out when it is made.
 //
 //	message + viewer ──> Relation ─┐
-//	thread, answers, claims ───────┴─> Judge ──> Judgement ──> the block that clients see, and the rules that led to it
+//	thread, answers, claims, owed ─┴─> Judge ──> Judgement ──> the block that clients see, and the rules that led to it
 //
-// Answers and claims are the same for all recipients of a message (common.go), so readers of a stream share what was read of them. In
+// Answers, claims and obligations are the same for all recipients of a message (common.go), so readers of a stream share what was read of them. In
 // which threads an agent wrote is its own (threads.go).
 //
 // Two steps lead to a judgement. The first row of the table (table.go) that applies decides. Then the later rules change what it

@@ -44,6 +44,10 @@ func (s *story) startAgent(facts AgentFacts) error {
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	for _, handler := range facts.Handlers {
+		if handler.Obligation {
+			runtime.OnObligation(s.handler(facts.ID, runtime, handler))
+			continue
+		}
 		if handler.Mention {
 			runtime.OnMention(s.handler(facts.name(), runtime, handler))
 			continue

@@ -44,15 +44,16 @@ func (f AgentFacts) name() string {
 
 // HandlerFacts describe what a handler does.
 type HandlerFacts struct {
-	Channel string         `yaml:"channel"`
-	Mention bool           `yaml:"mention"`
-	Gate    string         `yaml:"gate"`
-	Note    string         `yaml:"note"`
-	Reply   map[string]any `yaml:"reply"`
-	Echo    bool           `yaml:"echo"`
-	Fail    string         `yaml:"fail"`
-	Nothing bool           `yaml:"nothing"`
-	Ask     *AskFacts      `yaml:"ask"`
+	Channel    string         `yaml:"channel"`
+	Mention    bool           `yaml:"mention"`
+	Obligation bool           `yaml:"obligation"`
+	Gate       string         `yaml:"gate"`
+	Note       string         `yaml:"note"`
+	Reply      map[string]any `yaml:"reply"`
+	Echo       bool           `yaml:"echo"`
+	Fail       string         `yaml:"fail"`
+	Nothing    bool           `yaml:"nothing"`
+	Ask        *AskFacts      `yaml:"ask"`
 
 	MessageReply map[string]any `yaml:"message_reply"`
 }

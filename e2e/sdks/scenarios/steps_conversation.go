@@ -13,25 +13,31 @@ const interval = 50 * time.Millisecond
 
 // conversationFacts are the parameters of steps that say where a message belongs and what became of it.
 type conversationFacts struct {
-	Parent       string   `yaml:"parent"`
-	Subject      string   `yaml:"subject"`
-	Kind         string   `yaml:"kind"`
-	Priority     string   `yaml:"priority"`
-	Mentions     []string `yaml:"mentions"`
-	Collect      any      `yaml:"collect"` // a word, or {quorum: n}
-	Directedness string   `yaml:"directedness"`
-	Policy       string   `yaml:"policy"`
-	Signal       string   `yaml:"signal"`
-	Note         string   `yaml:"note"`
-	ETA          string   `yaml:"eta"`
-	Fence        int64    `yaml:"fence"`
-	Claim        string   `yaml:"claim"`
-	Supersede    bool     `yaml:"supersede"`
+	Parent       string                             `yaml:"parent"`
+	Subject      string                             `yaml:"subject"`
+	Kind         string                             `yaml:"kind"`
+	Priority     string                             `yaml:"priority"`
+	Mentions     []string                           `yaml:"mentions"`
+	Collect      any                                `yaml:"collect"` // a word, or {quorum: n}
+	Obligation   *struct{ Blocks, Delegate string } `yaml:"obligation"`
+	Side         string                             `yaml:"side"`
+	Directedness string                             `yaml:"directedness"`
+	Policy       string                             `yaml:"policy"`
+	Signal       string                             `yaml:"signal"`
+	Note         string                             `yaml:"note"`
+	ETA          string                             `yaml:"eta"`
+	Fence        int64                              `yaml:"fence"`
+	Claim        string                             `yaml:"claim"`
+	Supersede    bool                               `yaml:"supersede"`
 }
 
 func (f conversationFacts) conversation() openintent.Conversation {
+	var obligation *openintent.Obligation
+	if f.Obligation != nil {
+		obligation = &openintent.Obligation{Blocks: openintent.Blocks(f.Obligation.Blocks), Delegate: f.Obligation.Delegate}
+	}
 	return openintent.Conversation{
-		ParentID: f.Parent, Subject: f.Subject, Kind: f.Kind, Priority: openintent.Priority(f.Priority), Mentions: f.Mentions,
+		Obligation: obligation, ParentID: f.Parent, Subject: f.Subject, Kind: f.Kind, Priority: openintent.Priority(f.Priority), Mentions: f.Mentions,
 		Collect: f.collect(), Directedness: openintent.Directedness(f.Directedness), Policy: openintent.Policy(f.Policy),
 	}
 }
@@ -71,6 +77,16 @@ var stepsOfConversation = map[string]func(s *story, a act, f facts) (any, error)
 	"reactions": onChannel(func(s *story, c *openintent.Client, id string, f facts) (any, error) {
 		return reactionFacts(c.ListReactions(s.ctx, id, f.Message))
 	}),
+	"discharge": onChannel(func(s *story, c *openintent.Client, id string, f facts) (any, error) {
+		closed, err := c.Discharge(s.ctx, id, f.Message, f.Note)
+		if err != nil {
+			return nil, err
+		}
+		return map[string]any{"message_id": closed.MessageID, "agent_id": closed.AgentID, "note": orNil(closed.Note)}, nil
+	}),
+	"obligations": func(s *story, a act, f facts) (any, error) {
+		return listResult(s.client(a.who).Obligations(s.ctx, openintent.Side(f.Side)))
+	},
 	"claim": func(s *story, a act, f facts) (any, error) {
 		id, err := s.channel(a.who, f.Channel)
 		if err != nil {
@@ -149,8 +165,15 @@ func conversationFactsOf(m *openintent.Message) map[string]any {
 	return map[string]any{
 		"parent_id": orNil(m.ParentID), "thread_id": orNil(m.ThreadID), "subject": orNil(m.Subject), "kind": orNil(m.Kind),
 		"priority": orNil(string(m.Priority)), "mentions": listOf(m.Mentions), "collect": orNil(string(m.Collect)),
-		"revision": countOrNil(m.Revision), "edited_at": timeOrNil(m.EditedAt), "deleted_at": timeOrNil(m.DeletedAt),
+		"obligation": obligationFacts(m.Obligation), "revision": countOrNil(m.Revision), "edited_at": timeOrNil(m.EditedAt), "deleted_at": timeOrNil(m.DeletedAt),
 	}
+}
+
+func obligationFacts(o *openintent.Obligation) any {
+	if o == nil {
+		return nil
+	}
+	return map[string]any{"blocks": string(o.Blocks), "delegate": orNil(o.Delegate)}
 }
 
 func countOrNil(count int) any {

@@ -13,6 +13,28 @@ export type Injection = "immediate" | "buffered" | "notify" | "digest" | "tool_m
 /** How many answers a request takes: the first one of many (`any`), exactly one, one of each recipient, or exactly so many. */
 export type Collect = "any" | "one" | "all" | { quorum: number };
 
+/** What stands still until an obligation is discharged. */
+export type Blocks = "halted" | "degraded" | "none";
+
+/** Keeps a request open until its sender, the delegate or the operator discharges it. */
+export interface Obligation {
+  /** `none` unless given. */
+  readonly blocks?: Blocks;
+  /** An agent that may discharge it too; naming it shows it nothing. */
+  readonly delegate?: string | null;
+}
+
+/** Who closed the obligation of a request, and when. */
+export interface Discharge {
+  readonly messageId: string;
+  readonly agentId: string;
+  readonly note: string | null;
+  readonly dischargedAt: Date;
+}
+
+/** What an agent owes to others (or its role does), or what others owe to it. */
+export type ObligationSide = "owes" | "owed";
+
 /** What a recipient did with a message. An answer makes it `responded` by itself. */
 export type Disposition = "responded" | "acknowledged" | "deferred" | "claimed" | "ignored" | "superseded" | "failed";
 
@@ -29,6 +51,7 @@ export interface Conversation {
   /** Agents and `role:` names, given by the sender or found in the text. */
   readonly mentions: readonly string[];
   readonly collect: Collect | null;
+  readonly obligation: Obligation | null;
   readonly directedness: Directedness | null;
   readonly policy: ResponsePolicy | null;
   /** Null while nobody has edited it, and above 1 afterwards. */
@@ -47,6 +70,7 @@ export const nothingMore: Conversation = {
   priority: null,
   mentions: [],
   collect: null,
+  obligation: null,
   directedness: null,
   policy: null,
   revision: null,

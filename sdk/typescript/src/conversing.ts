@@ -1,6 +1,6 @@
 import { HeldClaim, withClaim, type Claim, type ClaimOptions } from "./claims.js";
 import type { Message, Revision, Thread } from "./types.js";
-import type { Disposition, Explanation, Place, Reaction } from "./conversation-types.js";
+import type { Discharge, Disposition, Explanation, ObligationSide, Place, Reaction } from "./conversation-types.js";
 import { toJsonObject } from "./json.js";
 import { refuseUnknown, type Names } from "./options.js";
 import { callNames, withRetry, type CallOptions } from "./retry.js";
@@ -53,6 +53,14 @@ export interface DispositionOptions extends CallOptions {
   /** Until when the message is put off; only a deferred one has it. */
   until?: Date;
 }
+
+/** What is said beside a discharge. */
+export interface DischargeOptions extends CallOptions {
+  /** Up to 200 characters. */
+  note?: string;
+}
+
+const dischargeNames: Names<DischargeOptions> = { ...callNames, note: true };
 
 const dispositionNames: Names<DispositionOptions> = { ...callNames, reason: true, until: true };
 
@@ -175,6 +183,23 @@ export class MessageCalls {
     return this.retried(options, (attempt) =>
       this.transport.conversation.setDisposition(channelId, messageId, disposition, { reason, until }, attempt),
     );
+  }
+
+  /**
+   * Closes the obligation of a request. Its sender may do so, its delegate and the operator. Repetitions return what the first one
+   * did.
+   */
+  async discharge(channelId: string, messageId: string, options: DischargeOptions = {}): Promise<Discharge> {
+    refuseUnknown("discharge", options, dischargeNames);
+    return this.retried(options, (attempt) =>
+      this.transport.conversation.discharge({ channelId, messageId }, options.note, attempt),
+    );
+  }
+
+  /** The open obligations of an agent, oldest first: what it owes, or its role, or what others owe to it. */
+  async listObligations(agentId: string, side: ObligationSide = "owes", options: CallOptions = {}): Promise<Message[]> {
+    refuseUnknown("listObligations", options, callNames);
+    return this.retried(options, (attempt) => this.transport.conversation.listObligations(agentId, side, attempt));
   }
 
   /**

@@ -4,6 +4,7 @@ export type { AskAllOptions, AskOptions } from "./asking.js";
 export type { ListOptions, ReplyOptions, SendOptions } from "./channel-calls.js";
 export type { Claim, ClaimOptions } from "./claims.js";
 export type { AttentionOptions, DispositionOptions, EditOptions, ReactOptions, SearchOptions } from "./conversing.js";
+export type { AttentionOptions, DischargeOptions, DispositionOptions, EditOptions, ReactOptions } from "./conversing.js";
 export type * from "./conversation-types.js";
 export type { CreateChannelOptions } from "./channels.js";
 export type { Client } from "./client.js";

@@ -1,8 +1,8 @@
 import type { AskAllOptions, AskOptions } from "./asking.js";
 import type { ChannelCalls, SendOptions } from "./channel-calls.js";
 import type { Claim, ClaimOptions } from "./claims.js";
-import type { Annotation, Explanation, Reaction } from "./conversation-types.js";
-import type { AttentionOptions, EditOptions, ReactOptions } from "./conversing.js";
+import type { Annotation, Discharge, Explanation, Reaction } from "./conversation-types.js";
+import type { AttentionOptions, DischargeOptions, EditOptions, ReactOptions } from "./conversing.js";
 import type { Following, FollowOptions } from "./following.js";
 import type { CallOptions } from "./retry.js";
 import type { Included } from "./transport.js";
@@ -127,6 +127,11 @@ export class ChannelHandle implements Channel {
   /** Works while it holds a claim on a message; see `Client.withClaim`. */
   withClaim<T>(message: MessageOrId, work: (claim: Claim) => T | Promise<T>, options: ClaimOptions = {}): Promise<T> {
     return this.#client.withClaim(this.id, idOf(message), work, options);
+  }
+
+  /** Closes the obligation of a request; see `Client.discharge`. */
+  discharge(message: MessageOrId, options: DischargeOptions = {}): Promise<Discharge> {
+    return this.#client.discharge(this.id, idOf(message), options);
   }
 
   /** Tells what a message asks of an agent, and by which rules. */

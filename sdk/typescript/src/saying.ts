@@ -1,6 +1,6 @@
 import { badField } from "./errors.js";
 import type { Names } from "./options.js";
-import type { Collect, Directedness, Priority, ResponsePolicy } from "./conversation-types.js";
+import type { Collect, Directedness, Obligation, Priority, ResponsePolicy } from "./conversation-types.js";
 import type { Message } from "./types.js";
 
 /** What any message may say beside its payload. */
@@ -25,6 +25,8 @@ export interface MessageOptions {
 export interface RequestOptions extends MessageOptions {
   /** How many answers it takes; `any` unless given. */
   collect?: Collect;
+  /** Keeps the request open until somebody discharges it. */
+  obligation?: Obligation;
 }
 
 /** How many answers a request takes exactly; null when there is no such number. */
@@ -46,7 +48,7 @@ export const messageNames: Names<MessageOptions> = {
   policy: true,
 };
 
-export const requestNames: Names<RequestOptions> = { ...messageNames, collect: true };
+export const requestNames: Names<RequestOptions> = { ...messageNames, collect: true, obligation: true };
 
 /** What a message says, as transports write it. */
 export interface Said extends Omit<RequestOptions, "parent"> {
@@ -56,12 +58,12 @@ export interface Said extends Omit<RequestOptions, "parent"> {
 
 /** Picks what a message says from a call's options; nothing for a plain message. */
 export function said(options: RequestOptions & { fence?: number }): { said?: Said } {
-  const { parent, subject, kind, taskId, priority, mentions, directedness, policy, collect, fence } = options;
+  const { parent, subject, kind, taskId, priority, mentions, directedness, policy, collect, obligation, fence } = options;
   const parentId = typeof parent === "object" ? parent.id : parent;
   if (mentions !== undefined && !Array.isArray(mentions)) {
     throw badField("mentions", "must be a list of names");
   }
-  const all = { parentId, subject, kind, taskId, priority, mentions, directedness, policy, collect, fence };
+  const all = { parentId, subject, kind, taskId, priority, mentions, directedness, policy, collect, obligation, fence };
   const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
   return Object.keys(given).length === 0 ? {} : { said: given as Said };
 }

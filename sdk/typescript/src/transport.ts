@@ -1,4 +1,13 @@
-import type { Annotation, Disposition, Explanation, GrantedClaim, Place, Reaction } from "./conversation-types.js";
+import type {
+  Annotation,
+  Discharge,
+  Disposition,
+  Explanation,
+  GrantedClaim,
+  ObligationSide,
+  Place,
+  Reaction,
+} from "./conversation-types.js";
 import type { Said } from "./saying.js";
 import type { SearchFilters, SearchPage } from "./searching.js";
 import type {
@@ -159,6 +168,8 @@ export interface ConversationTransport {
     more: { reason?: string | undefined; until?: Date | undefined },
     attempt: Attempt,
   ): Promise<void>;
+  discharge(place: Place, note: string | undefined, attempt: Attempt): Promise<Discharge>;
+  listObligations(agentId: string, side: ObligationSide, attempt: Attempt): Promise<Message[]>;
   /** Claims a message under a key, or renews the claim with this fence. */
   claim(
     place: Place,

@@ -10,13 +10,13 @@
 from . import errors
 from ._awaiting import AsyncIteration
 from ._blocking import Iteration
-from .agents import Agent, AgentBase, AgentMessage, BlockingAgentMessage, on_mention, on_message
+from .agents import Agent, AgentBase, AgentMessage, BlockingAgentMessage, on_mention, on_message, on_obligation
 from .async_client import AsyncOpenIntentClient
 from .async_handles import AsyncChannelHandle
 from .attention import Attention, AttentionClaim, AttentionRule, Explanation, Knock
 from .claims import AsyncClaim, Claim
 from .client import OpenIntentClient
-from .conversations import Annotation, Reaction, Revision, Thread
+from .conversations import Annotation, Discharge, Reaction, Revision, Thread
 from .errors import *  # noqa: F403
 from .handles import ChannelHandle
 from .leases import AsyncLease, Lease
@@ -42,6 +42,7 @@ __all__ = [
     "ChannelHandle",
     "ChannelOptions",
     "Claim",
+    "Discharge",
     "Explanation",
     "FoundMessage",
     "Intent",
@@ -59,5 +60,6 @@ __all__ = [
     "load_workflow",
     "on_mention",
     "on_message",
+    "on_obligation",
 ]
 __all__ += errors.__all__

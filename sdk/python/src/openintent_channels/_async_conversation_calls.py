@@ -10,7 +10,7 @@ from ._awaiting import AwaitingConnection
 from ._conversation import DEFAULT_TTL, Conversation
 from .attention import Explanation
 from .claims import AsyncClaim
-from .conversations import Reaction, Revision, Thread
+from .conversations import Discharge, Reaction, Revision, Thread
 from .models import Message
 from .search import SearchPage
 
@@ -115,3 +115,13 @@ class AsyncConversationCalls:
         """Says what the caller did with a message: `responded`, `acknowledged`, `deferred` (`until` a time), `claimed`,
         `ignored`, `superseded` or `failed`. The last one counts."""
         await self.connection.run(self.conversation.dispose(channel_id, message_id, disposition, reason, until))
+
+    async def discharge(self, channel_id: str, message_id: str, note: str | None = None) -> Discharge:
+        """Closes the obligation of a request. Its sender may do so, its delegate and the operator. Repetitions are harmless,
+        and return what the first one did."""
+        return await self.connection.run(self.conversation.discharge(channel_id, message_id, note))
+
+    async def list_obligations(self, agent_id: str, side: str = "owes") -> list[Message]:
+        """Lists the open obligations of an agent, oldest first: with `owes` what it owes, or its role, with `owed` what
+        others owe to it."""
+        return await self.connection.run(self.conversation.obligations(agent_id, side))

@@ -11,11 +11,13 @@ from . import _methods as methods
 from ._calls import Calls
 from ._effects import Steps
 from ._generated import attention_pb2, claims_pb2, messages_pb2, reactions_pb2, search_pb2
+from ._generated import attention_pb2, claims_pb2, messages_pb2, obligations_pb2, reactions_pb2
 from ._messages import stamp
 from ._retrying import Deadline
 from ._structs import to_struct
+from ._words import number
 from .attention import Explanation, explanation_of
-from .conversations import Reaction, Revision, Thread, reaction_of, revision_of
+from .conversations import Discharge, Reaction, Revision, Thread, discharge_of, reaction_of, revision_of
 from .errors import ClaimLostError, FailedPreconditionError, NotFoundError, OpenIntentError
 from .models import Message, message_of
 from .payloads import encode
@@ -159,6 +161,24 @@ class Conversation:
         """Says that an agent's model saw messages."""
         request = attention_pb2.MarkSurfacedRequest(agent_id=agent_id, message_ids=message_ids)
         yield from self.calls.call(methods.MARK_SURFACED, request)
+
+    def discharge(self, channel_id: str, message_id: str, note: str | None) -> Steps[Discharge]:
+        """Closes an obligation."""
+        request = obligations_pb2.DischargeObligationRequest(channel_id=channel_id, message_id=message_id, note=note)
+        return discharge_of((yield from self.calls.call(methods.DISCHARGE_OBLIGATION, request)))
+
+    def obligations(self, agent_id: str, side: str) -> Steps[list[Message]]:
+        """Lists all open obligations of one side, page by page."""
+        request = obligations_pb2.ListObligationsRequest(
+            agent_id=agent_id, side=number(obligations_pb2.ObligationSide, "OBLIGATION_SIDE_", side, "side")
+        )
+        found: list[Message] = []
+        while True:
+            page = yield from self.calls.call(methods.LIST_OBLIGATIONS, request)
+            found += [message_of(wire) for wire in page.messages]
+            if not page.next_cursor:
+                return found
+            request.cursor = page.next_cursor
 
     def claim(self, channel_id: str, message_id: str, ttl: int, key: str | None = None) -> Steps[Held]:
         """Claims a message. Its key lets a repeated call get the same claim."""

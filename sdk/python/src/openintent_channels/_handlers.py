@@ -15,6 +15,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _MARK = "__openintent_channels__"
 _MENTION_MARK = "__openintent_mentions__"
+_OBLIGATION_MARK = "__openintent_obligations__"
+_MARKS = {"": _MARK, "mention": _MENTION_MARK, "obligation": _OBLIGATION_MARK}
 _LONGEST_TEXT = 8_192
 
 
@@ -28,6 +30,13 @@ def on_mention(channel: str | None = None) -> Callable[[F], F]:
     """Marks a method as a handler of the messages that mention the agent, on channels of that name or, without one, on all
     that have no such handler. It is called in place of those of `on_message`. An agent that has one attends to messages."""
     return _marking("on_mention", _MENTION_MARK, channel)
+
+
+def on_obligation(channel: str | None = None) -> Callable[[F], F]:
+    """Marks a method as a handler of the requests whose obligation is open, and of the server's reminders of them, on channels
+    of that name or, without one, on all that have no such handler. It is called in place of the others. The reminders come on
+    the channel `_system`; `message.attention.knock` says where the request is. An agent that has one attends to messages."""
+    return _marking("on_obligation", _OBLIGATION_MARK, channel)
 
 
 def _marking(decorator: str, attribute: str, channel: str | None) -> Callable[[F], F]:
@@ -44,18 +53,19 @@ def _marking(decorator: str, attribute: str, channel: str | None) -> Callable[[F
 @dataclass(frozen=True, slots=True)
 class Handler:
     """A callable that takes the messages on channels of one name, or with None those that no other handler takes. `typed`
-    has, for each parameter, the type that the payload is read as; None where the parameter gets the message itself. One that
-    `mentions` takes only messages that mention the agent."""
+    has, for each parameter, the type that the payload is read as; None where the parameter gets the message itself. One `about`
+    is what its messages are about: `mention` for those that mention the agent, `obligation` for those about an open
+    obligation, and else nothing."""
 
     channel: str | None
     function: Callable[..., Any]
     typed: tuple[Any, ...]
-    mentions: bool = False
+    about: str = ""
 
     @classmethod
-    def of(cls, channel: str | None, function: Callable[..., Any], mentions: bool = False) -> Handler:
+    def of(cls, channel: str | None, function: Callable[..., Any], about: str = "") -> Handler:
         """Makes a handler of a function by reading its parameters. Raises TypeError when they cannot be filled."""
-        return cls(channel, function, tuple(_parameter_types(function)), mentions)
+        return cls(channel, function, tuple(_parameter_types(function)), about)
 
     @property
     def is_async(self) -> bool:
@@ -101,22 +111,27 @@ def handlers_of(agent: object) -> list[Handler]:
     found = []
     for name in names:
         function = getattr(agent, name)
-        found += [Handler.of(channel, function) for channel in reversed(getattr(function, _MARK, ()))]
-        found += [Handler.of(channel, function, True) for channel in reversed(getattr(function, _MENTION_MARK, ()))]
+        for about, mark in _MARKS.items():
+            found += [Handler.of(channel, function, about) for channel in reversed(getattr(function, mark, ()))]
     return found
 
 
 def _is_marked(member: object) -> bool:
-    return hasattr(member, _MARK) or hasattr(member, _MENTION_MARK)
+    return any(hasattr(member, mark) for mark in _MARKS.values())
 
 
-def matching(handlers: Iterable[Handler], channel_name: str, mentioned: bool = False) -> list[Handler]:
+def matching(handlers: Iterable[Handler], channel_name: str, about: str = "") -> list[Handler]:
     """Returns the handlers of a message on a channel: those for the channel's name, or else those without a name. Those of
-    mentions come in place of the others when the message mentions the agent."""
+    what the message is about come in place of the others."""
     all_of_them = list(handlers)
-    if mentioned and (told := _matching([h for h in all_of_them if h.mentions], channel_name)):
+    if about and (told := _matching([h for h in all_of_them if h.about == about], channel_name)):
         return told
-    return _matching([h for h in all_of_them if not h.mentions], channel_name)
+    return _matching([h for h in all_of_them if not h.about], channel_name)
+
+
+def about_of(reason: str | None) -> str:
+    """Returns what a message is about by the reason of its attention."""
+    return {"mention": "mention", "obligation": "obligation", "obligation_return": "obligation"}.get(reason or "", "")
 
 
 def _matching(handlers: list[Handler], channel_name: str) -> list[Handler]:

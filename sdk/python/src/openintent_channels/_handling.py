@@ -17,7 +17,7 @@ from ._awaiting import AwaitingConnection, is_cancelled
 from ._conversation import Conversation, takes_claims
 from ._conversation_calls import ConversationCalls
 from ._effects import Steps
-from ._handlers import Answer, Handler, answer_of, failure_of, matching
+from ._handlers import Answer, Handler, about_of, answer_of, failure_of, matching
 from ._places import Kept, Places
 from ._received import AgentMessage, BlockingAgentMessage, Received
 from ._reporting import Reporting
@@ -94,8 +94,8 @@ class Handling:
         return bool(self._takers(received))
 
     def _takers(self, received: Received) -> list[Handler]:
-        mentioned = received.attention is not None and received.attention.reason == "mention"
-        return matching(self._handlers, received.channel_name, mentioned)
+        about = about_of(received.attention.reason if received.attention else None)
+        return matching(self._handlers, received.channel_name, about)
 
     @property
     def channels(self) -> list[str]:

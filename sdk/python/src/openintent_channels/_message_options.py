@@ -29,9 +29,12 @@ class MessageOptions(TypedDict, total=False):
 
 
 class RequestOptions(MessageOptions, total=False):
-    """What a request may say too. `collect` is how many answers it takes: `any`, `one`, `all` or `{"quorum": n}`."""
+    """What a request may say too. `collect` is how many answers it takes: `any`, `one`, `all` or `{"quorum": n}`.
+    `obligation` keeps it open until somebody discharges it: what it blocks, `halted`, `degraded` or `none`, or
+    `{"blocks": ..., "delegate": ...}`."""
 
     collect: str | Mapping[str, int] | None
+    obligation: Mapping[str, str | None] | str | None
 
 
 class ReplyOptions(MessageOptions, total=False):
@@ -52,7 +55,7 @@ def say(request: Any, options: Mapping[str, Any] | None) -> None:
     """Writes options into a request. Raises TypeError for one that the request does not have."""
     for name, value in (options or {}).items():
         field = "parent_id" if name == "parent" else name
-        known = name in _PLAIN or name in _ENUMS or name in ("parent", "mentions", "collect")
+        known = name in _PLAIN or name in _ENUMS or name in ("parent", "mentions", "collect", "obligation")
         if not known or field not in request.DESCRIPTOR.fields_by_name:
             raise TypeError(f"there is no option {name!r} for this call")
         if value is None:
@@ -66,6 +69,8 @@ def say(request: Any, options: Mapping[str, Any] | None) -> None:
             request.mentions.extend(list(value))
         elif name == "collect":
             _say_collect(request.collect, value)
+        elif name == "obligation":
+            _say_obligation(request.obligation, value)
         else:
             setattr(request, field, value)
 
@@ -82,3 +87,14 @@ def _say_collect(target: Any, value: str | Mapping[str, int]) -> None:
         target.string_value = value
     else:
         target.struct_value.CopyFrom(to_struct(value, "collect"))
+
+
+def _say_obligation(target: Any, value: str | Mapping[str, str | None]) -> None:
+    said = {"blocks": value} if isinstance(value, str) else dict(value)
+    if unknown := said.keys() - {"blocks", "delegate"}:
+        raise TypeError(f"an obligation has blocks and delegate, and no {min(unknown)!r}")
+    target.SetInParent()
+    if (blocks := said.get("blocks")) is not None:
+        target.blocks = number(attention_pb2.Blocks, "BLOCKS_", blocks, "obligation.blocks")
+    if (delegate := said.get("delegate")) is not None:
+        target.delegate = delegate

@@ -15,6 +15,7 @@ from ._generated import (
     intents_pb2,
     leases_pb2,
     messages_pb2,
+    obligations_pb2,
     reactions_pb2,
     search_pb2,
     subscriptions_pb2,
@@ -44,6 +45,7 @@ _INTENTS, _CHANNELS, _MESSAGES = "IntentService", "ChannelService", "MessageServ
 _AGENTS, _LEASES, _SUBSCRIPTIONS = "AgentService", "LeaseService", "SubscriptionService"
 _REACTIONS, _CLAIMS, _ATTENTION = "ReactionService", "ClaimService", "AttentionService"
 _SEARCH = "SearchService"
+_OBLIGATIONS = "ObligationService"
 
 CREATE_INTENT = Method(_INTENTS, "CreateIntent", intents_pb2.CreateIntentRequest, intents_pb2.Intent)
 GET_INTENT = Method(_INTENTS, "GetIntent", intents_pb2.GetIntentRequest, intents_pb2.Intent)
@@ -83,6 +85,12 @@ LIST_REACTIONS = Method(
 )
 CLAIM_MESSAGE = Method(_CLAIMS, "ClaimMessage", claims_pb2.ClaimMessageRequest, claims_pb2.Claim)
 RELEASE_CLAIM = Method(_CLAIMS, "ReleaseClaim", claims_pb2.ReleaseClaimRequest, claims_pb2.Claim)
+DISCHARGE_OBLIGATION = Method(
+    _OBLIGATIONS, "DischargeObligation", obligations_pb2.DischargeObligationRequest, obligations_pb2.Discharge
+)
+LIST_OBLIGATIONS = Method(
+    _OBLIGATIONS, "ListObligations", obligations_pb2.ListObligationsRequest, obligations_pb2.ListObligationsResponse
+)
 GET_ATTENTION = Method(
     _ATTENTION, "GetAttention", attention_pb2.GetAttentionRequest, attention_pb2.GetAttentionResponse
 )

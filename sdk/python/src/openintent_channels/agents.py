@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 from ._agent_log import AgentLog
 from ._answers import Answers
 from ._console import console
-from ._handlers import Handler, handlers_of, on_mention, on_message
+from ._handlers import Handler, handlers_of, on_mention, on_message, on_obligation
 from ._handling import Handling
 from ._membership import Membership
 from ._received import AgentMessage, BlockingAgentMessage, ReceivedMessage
@@ -27,7 +27,16 @@ from .workflows import bind, load_workflow
 
 C = TypeVar("C", bound=type)
 
-__all__ = ["Agent", "AgentBase", "AgentMessage", "BlockingAgentMessage", "ReceivedMessage", "on_mention", "on_message"]
+__all__ = [
+    "Agent",
+    "AgentBase",
+    "AgentMessage",
+    "BlockingAgentMessage",
+    "ReceivedMessage",
+    "on_mention",
+    "on_message",
+    "on_obligation",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +159,7 @@ class AgentBase:
         membership = Membership(
             connection, rules.calls, log, options.agent_id, options.role, options.name, options.capabilities,
             registers=options.registers, note=self._status_note,
-            attends=options.attention or options.skip_unaddressed or any(handler.mentions for handler in handlers),
+            attends=options.attention or options.skip_unaddressed or any(handler.about for handler in handlers),
         )
         reports = Reporting(connection, rules.conversation, options.agent_id) if membership.attends else None
         answers = Answers(connection, rules.calls, rules.tracing, log)
@@ -210,7 +219,7 @@ class Agent:
     running handlers have `drain_seconds` to finish. `server`, `api_key` and `tls` are as in OpenIntentClient.
 
     With `attention`, each message says in `message.attention` what it asks of the agent, and the server hears what became of
-    it. `skip_unaddressed` and a handler of `on_mention` turn it on too. `skip_unaddressed` leaves out messages to which the
+    it. `skip_unaddressed` and a handler of `on_mention` or `on_obligation` turn it on too. `skip_unaddressed` leaves out messages to which the
     agent must not respond. """
 
     def __init__(

@@ -12,7 +12,7 @@ from ._channel_fields import ChannelFields
 from ._conversation import DEFAULT_TTL, id_of
 from .attention import Explanation
 from .claims import AsyncClaim
-from .conversations import Annotation, Reaction, Revision, Thread
+from .conversations import Annotation, Discharge, Reaction, Revision, Thread
 from .models import Channel, Message
 
 if TYPE_CHECKING:
@@ -165,6 +165,10 @@ class AsyncChannelHandle(ChannelFields):
     def claim(self, message: Message | str, ttl: int = DEFAULT_TTL) -> AsyncClaim:
         """Returns a context that holds a claim on a message, as the client's `claim` does."""
         return self._client.claim(self.id, id_of(message), ttl)
+
+    async def discharge(self, message: Message | str, note: str | None = None) -> Discharge:
+        """Closes the obligation of a request, as the client's `discharge` does."""
+        return await self._client.discharge(self.id, id_of(message), note)
 
     async def attention(self, message: Message | str, agent_id: str | None = None) -> Explanation:
         """Tells what a message asks of an agent, and by which rules."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from ._generated import messages_pb2, reactions_pb2
+from ._generated import messages_pb2, obligations_pb2, reactions_pb2
 from ._structs import from_struct
 from .models import Message, optional_time, time_of
 
@@ -46,6 +46,16 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
+class Discharge:
+    """Who closed the obligation of a request, and when."""
+
+    message_id: str
+    agent_id: str
+    note: str | None
+    discharged_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Annotation:
     """What happened to a message: `type` is `message_reaction`, `message_edited`, `message_deleted`, `message_claimed`,
     `claim_released`, `message_disposition` or `obligation_discharged`. The members after `created_at` are those of its
@@ -71,6 +81,11 @@ class Annotation:
 def reaction_of(wire: reactions_pb2.Reaction) -> Reaction:
     """Reads a reaction from the wire."""
     return Reaction(wire.agent_id, wire.signal, _given(wire, "note"), _given(wire, "eta"), time_of(wire.created_at))
+
+
+def discharge_of(wire: obligations_pb2.Discharge) -> Discharge:
+    """Reads a discharge from the wire."""
+    return Discharge(wire.message_id, wire.agent_id, _given(wire, "note"), time_of(wire.discharged_at))
 
 
 def revision_of(wire: messages_pb2.MessageRevision) -> Revision:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from . import payloads
-from ._generated import channels_pb2, intents_pb2, messages_pb2
+from ._generated import attention_pb2, channels_pb2, intents_pb2, messages_pb2
 from ._structs import from_struct, from_value
 from ._words import number, word
 from .attention import Attention, directedness_word, policy_word, priority_word
@@ -63,7 +63,8 @@ class Message:
     """One communication on a channel. `message_type` is `request`, `response`, `notify` or `broadcast`, `status`
     `delivered`, `read` or `expired`. `position` is its place in the intent's log when the message came by following;
     None otherwise. What the sender did not say is None: `parent_id` and `thread_id` (its place in
-    a thread), `subject`, `kind`, `task_id`, `priority`, `collect`, `directedness` and `policy`. An edited message has a
+    a thread), `subject`, `kind`, `task_id`, `priority`, `collect`, `obligation` (with `blocks` and
+    `delegate`), `directedness` and `policy`. An edited message has a
     `revision` above 1 and `edited_at`, a deleted one `deleted_at`. `attention` is there when the reader asked for it."""
 
     id: str
@@ -87,6 +88,7 @@ class Message:
     priority: str | None = None
     mentions: tuple[str, ...] = ()
     collect: str | dict[str, Any] | None = field(default=None, hash=False)
+    obligation: dict[str, str | None] | None = field(default=None, hash=False)
     directedness: str | None = None
     policy: str | None = None
     revision: int | None = None
@@ -194,6 +196,11 @@ def _conversation_fields(wire: messages_pb2.Message) -> dict[str, Any]:
         said["mentions"] = tuple(wire.mentions)
     if wire.HasField("collect"):
         said["collect"] = from_value(wire.collect)
+    if wire.HasField("obligation"):
+        said["obligation"] = {
+            "blocks": word(attention_pb2.Blocks, "BLOCKS_", wire.obligation.blocks),
+            "delegate": wire.obligation.delegate if wire.obligation.HasField("delegate") else None,
+        }
     return said
 
 

@@ -15,6 +15,7 @@ from openintent_channels import (
     BlockingAgentMessage,
     OpenIntentClient,
     on_mention,
+    on_obligation,
     on_message,
 )
 from scenarios.references import Names
@@ -133,6 +134,8 @@ class Cast:
 
 
 def _marked(does: dict[str, Any]) -> Callable[..., Any]:
+    if does.get("obligation"):
+        return on_obligation()
     return on_mention() if does.get("mention") else on_message(does.get("channel"))
 
 

@@ -54,6 +54,11 @@ async def _dispositions(teller: Teller, who: str, said: Said, _: Said) -> Said:
         await asyncio.sleep(INTERVAL)
 
 
+async def _obligations(teller: Teller, who: str, said: Said, _: Said) -> Any:
+    actor = teller.actor(who)
+    return await actor.call(actor.client.list_obligations, actor.client.agent_id, said["side"])
+
+
 CONVERSING: dict[str, Callable[[Teller, str, Said, Said], Awaitable[Any]]] = {
     "thread": _on_message("thread"),
     "edit": _on_message("edit"),
@@ -62,6 +67,8 @@ CONVERSING: dict[str, Callable[[Teller, str, Said, Said], Awaitable[Any]]] = {
     "react": _on_message("react"),
     "unreact": _on_message("unreact"),
     "reactions": _on_message("reactions"),
+    "discharge": _on_message("discharge"),
+    "obligations": _obligations,
     "claim": _claim,
     "release_claim": _release_claim,
     "attention": _attention,

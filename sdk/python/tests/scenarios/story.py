@@ -12,6 +12,8 @@ DIRECTORY = Path(__file__).resolve().parents[4] / "sdk" / "scenarios"
 _FILE = {"name", "engines", "disturbs", "intent", "agents", "steps"}
 _AGENT = {"id", "role", "concurrency", "handlers", "attention", "skip_unaddressed", "process", "drain"}
 _HANDLER = {"channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "message_reply", "note"}
+_AGENT = {"id", "role", "concurrency", "handlers", "attention", "skip_unaddressed"}
+_HANDLER = {"channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "obligation", "message_reply", "note"}
 _STEP = {"as", "do", "with", "expect", "expect_error", "save", "background", "repeat", "parallel"}
 _ERROR = {"class", "reason", "message_contains", "message_id"}
 
@@ -19,7 +21,7 @@ _SAYING = {"parent", "subject", "kind", "priority", "mentions", "directedness", 
 _ASK = {"channel", "to", "payload", "timeout", "min_responses", "collect", *_SAYING}
 _CHANNEL = {"channel", "members", "member_policy", "options"}
 _ON_MESSAGE = {"channel", "message"}
-_SEND = {"channel", "to", "payload", "message_type", "metadata", "expires_in", "sender", "collect", *_SAYING}
+_SEND = {"channel", "to", "payload", "message_type", "metadata", "expires_in", "sender", "collect", "obligation", *_SAYING}
 STEPS: dict[str, set[str]] = {
     "create_channel": _CHANNEL,
     "open": _CHANNEL,
@@ -44,6 +46,8 @@ STEPS: dict[str, set[str]] = {
     "react": {*_ON_MESSAGE, "signal", "note", "eta"},
     "unreact": {*_ON_MESSAGE, "signal"},
     "reactions": _ON_MESSAGE,
+    "discharge": {*_ON_MESSAGE, "note"},
+    "obligations": {"side"},
     "claim": _ON_MESSAGE,
     "release_claim": {"claim"},
     "attention": {*_ON_MESSAGE, "agent"},

@@ -13,6 +13,7 @@ from openintent_channels import AsyncClaim, Claim, ClaimedError, ClaimLostError
 from openintent_channels._conversation import Conversation, takes_claims
 from openintent_channels._effects import Invoke, Pause, Steps
 from openintent_channels._generated import attention_pb2, claims_pb2, messages_pb2, reactions_pb2, search_pb2
+from openintent_channels._generated import attention_pb2, claims_pb2, messages_pb2, obligations_pb2, reactions_pb2
 from openintent_channels._message_options import say
 from openintent_channels._messages import Messages
 from openintent_channels._tracing import Tracing
@@ -266,3 +267,30 @@ async def test_an_asynchronous_claim_is_released_at_the_end_of_its_block() -> No
     async with AsyncClaim(connection, rules(), "c", "m", 90):
         pass
     assert [name for name, _ in server.told][-1] == "ReleaseClaim"
+
+
+def test_obligations_reach_the_wire_and_come_back() -> None:
+    stored = messages_pb2.Message(id="m1", obligation=attention_pb2.Obligation(blocks=attention_pb2.BLOCKS_HALTED))
+    player = Player.of(stored)
+    options = {"obligation": {"blocks": "halted", "delegate": "dora"}}
+    sending = Messages(player.calls(), Tracing()).send("c", {}, None, "request", None, None, None, None, options)
+    assert player.play(sending).obligation == {"blocks": "halted", "delegate": None}
+    assert player.invoked[0].request.obligation == attention_pb2.Obligation(
+        blocks=attention_pb2.BLOCKS_HALTED, delegate="dora"
+    )
+    plain = messages_pb2.SendMessageRequest()
+    say(plain, {"obligation": "none"})
+    assert plain.obligation.blocks == attention_pb2.BLOCKS_NONE
+    with pytest.raises(TypeError, match="no 'delegates'"):
+        say(plain, {"obligation": {"delegates": "x"}})
+
+
+def test_obligations_are_listed_and_discharged() -> None:
+    page = obligations_pb2.ListObligationsResponse(messages=[messages_pb2.Message(id="m1")], next_cursor="more")
+    player = Player.of(page, obligations_pb2.ListObligationsResponse(messages=[messages_pb2.Message(id="m2")]))
+    found = player.play(Conversation(player.calls()).obligations("a", "owed"))
+    assert [m.id for m in found] == ["m1", "m2"]
+    assert player.invoked[0].request.side == obligations_pb2.OBLIGATION_SIDE_OWED
+    player = Player.of(obligations_pb2.Discharge(message_id="m1", agent_id="a", note="done"))
+    closed = player.play(Conversation(player.calls()).discharge("c", "m1", "done"))
+    assert (closed.message_id, closed.agent_id, closed.note) == ("m1", "a", "done")

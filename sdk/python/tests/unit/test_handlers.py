@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from openintent_channels import AgentMessage, PayloadError, RemoteError, on_message
-from openintent_channels._handlers import Handler, answer_of, failure_of, handlers_of, matching
+from openintent_channels import AgentMessage, PayloadError, RemoteError, on_message, on_obligation
+from openintent_channels._handlers import Handler, about_of, answer_of, failure_of, handlers_of, matching
 
 
 @dataclass
@@ -113,3 +113,19 @@ def test_a_failure_says_only_what_can_be_sent() -> None:
 
     assert failure_of(ValueError("a\0b\ud800c")).payload["error"]["message"] == "a\ufffdb?c"
     assert failure_of(Mute()).payload == {"error": {"type": "Mute", "message": ""}}
+
+
+class Indebted:
+    @on_message()
+    async def rest(self, message: Any) -> None: ...
+
+    @on_obligation()
+    async def owed(self, message: Any) -> None: ...
+
+
+def test_obligations_have_handlers_of_their_own() -> None:
+    handlers = handlers_of(Indebted())
+    assert [h.function.__name__ for h in matching(handlers, "_system", about_of("obligation_return"))] == ["owed"]
+    assert [h.function.__name__ for h in matching(handlers, "a", about_of("obligation"))] == ["owed"]
+    assert [h.function.__name__ for h in matching(handlers, "a", about_of("mention"))] == ["rest"]
+    assert [h.function.__name__ for h in matching(handlers, "a", about_of(None))] == ["rest"]

@@ -149,9 +149,26 @@ export class Agent {
   onMention<T = any>(handler: Handler<T>): this;
   onMention(channelOrHandler: string | Handler, handler?: Handler): this {
     if (typeof channelOrHandler === "string") {
-      this.#handlers.add(channelOrHandler, handler!, true);
+      this.#handlers.add(channelOrHandler, handler!, "mention");
     } else {
-      this.#handlers.add(undefined, channelOrHandler, true);
+      this.#handlers.add(undefined, channelOrHandler, "mention");
+    }
+    return this;
+  }
+
+  /**
+   * Adds a handler for the requests whose obligation is open and for the server's reminders of them, on the channels of this name. It is
+   * called in place of the others. The reminders come on the channel `_system`; their `attention.knock` says where the request is. An
+   * agent that has one attends to messages.
+   */
+  onObligation<T = any>(channel: string, handler: Handler<T>): this;
+  /** Adds a handler for what is owed, where no such handler for a channel takes it. */
+  onObligation<T = any>(handler: Handler<T>): this;
+  onObligation(channelOrHandler: string | Handler, handler?: Handler): this {
+    if (typeof channelOrHandler === "string") {
+      this.#handlers.add(channelOrHandler, handler!, "obligation");
+    } else {
+      this.#handlers.add(undefined, channelOrHandler, "obligation");
     }
     return this;
   }
@@ -221,7 +238,7 @@ export class Agent {
   /** Whether messages come with what they ask of the agent. */
   get #attends(): boolean {
     const { attention = false, skipUnaddressed = false } = this.#options;
-    return attention || skipUnaddressed || this.#handlers.mentioned;
+    return attention || skipUnaddressed || this.#handlers.attends;
   }
 
   /** Whether the agent has a record: a role needs one. */

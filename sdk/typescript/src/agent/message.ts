@@ -43,33 +43,44 @@ export type Handler<T = any> = (message: ReceivedMessage<T>) => Result | Promise
 
 type Result = object | null | undefined | void;
 
+/** What a handler's messages are about; null for any that no such handler takes. */
+type About = "mention" | "obligation" | null;
+
+/** What messages are about, by the reasons of their attention. */
+const abouts: ReadonlyMap<string, About> = new Map([
+  ["mention", "mention"],
+  ["obligation", "obligation"],
+  ["obligation_return", "obligation"],
+]);
+
 /** An agent's handlers, by channel. */
 export class Handlers {
-  readonly #all: { readonly channel: string | undefined; readonly handler: Handler; readonly mentions: boolean }[] = [];
+  readonly #all: { readonly channel: string | undefined; readonly handler: Handler; readonly about: About }[] = [];
 
   /**
-   * Adds a handler for channels of this name or, without one, for those that no handler's name matches. One of mentions takes
-   * messages that mention the agent, in place of the others.
+   * Adds a handler for channels of this name or, without one, for those that no handler's name matches. One about
+   * something takes the messages about it, in place of the others.
    */
-  add(channel: string | undefined, handler: Handler, mentions = false): void {
-    this.#all.push({ channel, handler, mentions });
+  add(channel: string | undefined, handler: Handler, about: About = null): void {
+    this.#all.push({ channel, handler, about });
   }
 
   /** The handlers for a message on a channel of this name, in the order they were added. */
   for({ channelName, attention }: Pick<Received, "channelName" | "attention">): readonly Handler[] {
-    const told = attention?.reason === "mention" ? this.#matching(channelName, true) : [];
-    return told.length > 0 ? told : this.#matching(channelName, false);
+    const about = abouts.get(attention?.reason ?? "") ?? null;
+    const told = about === null ? [] : this.#matching(channelName, about);
+    return told.length > 0 ? told : this.#matching(channelName, null);
   }
 
-  #matching(channelName: string, wanted: boolean): readonly Handler[] {
-    const all = this.#all.filter(({ mentions }) => mentions === wanted);
+  #matching(channelName: string, wanted: About): readonly Handler[] {
+    const all = this.#all.filter(({ about }) => about === wanted);
     const named = all.filter(({ channel }) => channel === channelName);
     return (named.length > 0 ? named : all.filter(({ channel }) => channel === undefined)).map(({ handler }) => handler);
   }
 
-  /** Whether any handler takes mentions. */
-  get mentioned(): boolean {
-    return this.#all.some(({ mentions }) => mentions);
+  /** Whether any handler takes only messages about something. */
+  get attends(): boolean {
+    return this.#all.some(({ about }) => about !== null);
   }
 
   /** The names of the channels that have handlers of their own. */

@@ -11,6 +11,7 @@ import { AttentionService } from "../generated/openintent/v1/attention_pb.js";
 import { AgentService } from "../generated/openintent/v1/agents_pb.js";
 import { ChannelService } from "../generated/openintent/v1/channels_pb.js";
 import { ClaimService } from "../generated/openintent/v1/claims_pb.js";
+import { ObligationService } from "../generated/openintent/v1/obligations_pb.js";
 import { IntentService } from "../generated/openintent/v1/intents_pb.js";
 import { LeaseService } from "../generated/openintent/v1/leases_pb.js";
 import { MessageService } from "../generated/openintent/v1/messages_pb.js";
@@ -35,6 +36,7 @@ export class GrpcConnection {
   readonly agents: ServiceClient<typeof AgentService>;
   readonly attention: ServiceClient<typeof AttentionService>;
   readonly claims: ServiceClient<typeof ClaimService>;
+  readonly obligations: ServiceClient<typeof ObligationService>;
   readonly channels: ServiceClient<typeof ChannelService>;
   readonly intents: ServiceClient<typeof IntentService>;
   readonly leases: ServiceClient<typeof LeaseService>;
@@ -61,6 +63,7 @@ export class GrpcConnection {
     this.agents = createClient(AgentService, transport);
     this.attention = createClient(AttentionService, transport);
     this.claims = createClient(ClaimService, transport);
+    this.obligations = createClient(ObligationService, transport);
     this.channels = createClient(ChannelService, transport);
     this.intents = createClient(IntentService, transport);
     this.leases = createClient(LeaseService, transport);

@@ -3,16 +3,20 @@ import { ListValueSchema, timestampDate, ValueSchema, type ListValue, type Times
 import type {
   Annotation,
   Attention,
+  Blocks,
   Collect,
   Conversation,
   Directedness,
+  Discharge,
   GrantedClaim,
   Injection,
+  ObligationSide,
   Priority,
   Reaction,
   ResponsePolicy,
 } from "../conversation-types.js";
 import {
+  Blocks as WireBlocks,
   Directedness as WireDirectedness,
   Injection as WireInjection,
   Priority as WirePriority,
@@ -25,6 +29,7 @@ import type {
   Message as WireMessage,
   MessageRevision as WireRevision,
 } from "../generated/openintent/v1/messages_pb.js";
+import { ObligationSide as WireSide, type Discharge as WireDischarge } from "../generated/openintent/v1/obligations_pb.js";
 import type { Reaction as WireReaction } from "../generated/openintent/v1/reactions_pb.js";
 import type { Said } from "../saying.js";
 import type { Revision } from "../types.js";
@@ -50,6 +55,14 @@ const policies: Readonly<Record<ResponsePolicy, WirePolicy>> = {
   must_not_respond: WirePolicy.MUST_NOT_RESPOND,
 };
 
+const blocks: Readonly<Record<Blocks, WireBlocks>> = {
+  halted: WireBlocks.HALTED,
+  degraded: WireBlocks.DEGRADED,
+  none: WireBlocks.NONE,
+};
+
+export const sides: Readonly<Record<ObligationSide, WireSide>> = { owes: WireSide.OWES, owed: WireSide.OWED };
+
 const injections: Readonly<Record<Injection, WireInjection>> = {
   immediate: WireInjection.IMMEDIATE,
   buffered: WireInjection.BUFFERED,
@@ -68,7 +81,7 @@ export function wireOf({ said }: { said?: Said }) {
   if (said === undefined) {
     return {};
   }
-  const { priority, mentions, directedness, policy, collect, fence, ...plain } = said;
+  const { priority, mentions, directedness, policy, collect, obligation, fence, ...plain } = said;
   return {
     ...plain,
     ...(priority && { priority: priorities[priority] ?? badWord }),
@@ -76,6 +89,12 @@ export function wireOf({ said }: { said?: Said }) {
     ...(directedness && { directedness: directednesses[directedness] ?? badWord }),
     ...(policy && { policy: policies[policy] ?? badWord }),
     ...(collect !== undefined && { collect: fromJson(ValueSchema, collect as JsonValue) }),
+    ...(obligation && {
+      obligation: {
+        blocks: obligation.blocks ? (blocks[obligation.blocks] ?? badWord) : 0,
+        ...(obligation.delegate && { delegate: obligation.delegate }),
+      },
+    }),
     ...(fence !== undefined && { fence: BigInt(fence) }),
   };
 }
@@ -91,6 +110,9 @@ export function toConversation(wire: WireMessage): Conversation {
     priority: wire.priority === undefined ? null : wordOf(priorities, wire.priority),
     mentions: wire.mentions,
     collect: wire.collect === undefined ? null : (toJson(ValueSchema, wire.collect) as Collect),
+    obligation: wire.obligation
+      ? { blocks: wordOf(blocks, wire.obligation.blocks), delegate: wire.obligation.delegate ?? null }
+      : null,
     directedness: wire.directedness === undefined ? null : wordOf(directednesses, wire.directedness),
     policy: wire.policy === undefined ? null : wordOf(policies, wire.policy),
     revision: wire.revision ?? null,
@@ -158,6 +180,11 @@ export function toRevision(wire: WireRevision): Revision {
 export function toReaction(wire: WireReaction): Reaction {
   const { agentId, signal, note, eta, createdAt } = wire;
   return { agentId, signal, note: note ?? null, eta: eta ?? null, createdAt: requiredDate(createdAt) };
+}
+
+export function toDischarge(wire: WireDischarge): Discharge {
+  const { messageId, agentId, note, dischargedAt } = wire;
+  return { messageId, agentId, note: note ?? null, dischargedAt: requiredDate(dischargedAt) };
 }
 
 export function toClaim({ fence, expiresAt }: { fence: bigint; expiresAt?: Timestamp | undefined }): GrantedClaim {

@@ -1,4 +1,4 @@
-import type { Disposition, Explanation, GrantedClaim, Place, Reaction } from "../conversation-types.js";
+import type { Discharge, Disposition, Explanation, GrantedClaim, ObligationSide, Place, Reaction } from "../conversation-types.js";
 import type { Attempt, ConversationTransport, EditRequest } from "../transport.js";
 import type { SearchFilters, SearchPage } from "../searching.js";
 import type { Message, Revision, Thread } from "../types.js";
@@ -6,6 +6,8 @@ import type { GrpcConnection } from "./connection.js";
 import { toMessage } from "./convert.js";
 import { attentionOf, toClaim, toList, toReaction, toRevision } from "./conversation-convert.js";
 import { dateOf, timestamp } from "./words.js";
+import { attentionOf, sides, toClaim, toDischarge, toList, toReaction, toRevision } from "./conversation-convert.js";
+import { badWord, timestamp } from "./words.js";
 
 /** The calls on messages, over gRPC. */
 export class GrpcConversation implements ConversationTransport {
@@ -122,6 +124,28 @@ export class GrpcConversation implements ConversationTransport {
   ): Promise<void> {
     const wire = { channelId, messageId, disposition, reason, until: timestamp(until) };
     await this.connection.call(attempt, (options) => this.connection.attention.setDisposition(wire, options));
+  }
+
+  async discharge(place: Place, note: string | undefined, attempt: Attempt): Promise<Discharge> {
+    const wire = { ...place, note };
+    return toDischarge(
+      await this.connection.call(attempt, (options) => this.connection.obligations.dischargeObligation(wire, options)),
+    );
+  }
+
+  async listObligations(agentId: string, side: ObligationSide, attempt: Attempt): Promise<Message[]> {
+    const found: Message[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const wire = { agentId, side: sides[side] ?? badWord, cursor };
+      const page = await this.connection.call(attempt, (options) =>
+        this.connection.obligations.listObligations(wire, options),
+      );
+      found.push(...page.messages.map(toMessage));
+      cursor = page.nextCursor;
+      if (!cursor) {
+        return found;
+      }
+    }
   }
 
   async claim(

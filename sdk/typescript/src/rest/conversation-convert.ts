@@ -1,4 +1,4 @@
-import type { Annotation, Attention, Conversation, Reaction } from "../conversation-types.js";
+import type { Annotation, Attention, Conversation, Discharge, Reaction } from "../conversation-types.js";
 import type { Said } from "../saying.js";
 import type { Revision } from "../types.js";
 import { date, object, requiredDate, type Wire } from "./wire.js";
@@ -23,6 +23,7 @@ export function toConversation(wire: Wire): Conversation {
     priority: wire["priority"] ?? null,
     mentions: wire["mentions"] ?? [],
     collect: wire["collect"] ?? null,
+    obligation: wire["obligation"] ?? null,
     directedness: wire["directedness"] ?? null,
     policy: wire["policy"] ?? null,
     revision: wire["revision"] ?? null,
@@ -51,6 +52,16 @@ export function toReaction(value: unknown): Reaction {
     note: wire["note"] ?? null,
     eta: wire["eta"] ?? null,
     createdAt: requiredDate(wire["created_at"]),
+  };
+}
+
+export function toDischarge(value: unknown): Discharge {
+  const wire = object(value);
+  return {
+    messageId: wire["message_id"],
+    agentId: wire["agent_id"],
+    note: wire["note"] ?? null,
+    dischargedAt: requiredDate(wire["discharged_at"]),
   };
 }
 

@@ -1,9 +1,9 @@
-import type { Disposition, Explanation, GrantedClaim, Place, Reaction } from "../conversation-types.js";
+import type { Discharge, Disposition, Explanation, GrantedClaim, ObligationSide, Place, Reaction } from "../conversation-types.js";
 import type { Attempt, ConversationTransport, EditRequest } from "../transport.js";
 import type { FoundMessage, SearchFilters, SearchPage } from "../searching.js";
 import type { Message, Revision, Thread } from "../types.js";
 import { path, type Call, type Page } from "./call.js";
-import { toAttention, toReaction, toRevision } from "./conversation-convert.js";
+import { toAttention, toDischarge, toReaction, toRevision } from "./conversation-convert.js";
 import { toMessage } from "./convert.js";
 import { date, list, object, requiredDate } from "./wire.js";
 
@@ -121,6 +121,24 @@ export class RestConversation implements ConversationTransport {
   ): Promise<void> {
     const body = { disposition, reason, until: until?.toISOString() };
     await this.page(attempt, { method: "POST", path: `${of(channelId, messageId)}/disposition`, body });
+  }
+
+  async discharge({ channelId, messageId }: Place, note: string | undefined, attempt: Attempt): Promise<Discharge> {
+    const call: Call = { method: "POST", path: `${of(channelId, messageId)}/discharge`, body: { note } };
+    return toDischarge((await this.page(attempt, call)).body);
+  }
+
+  async listObligations(agentId: string, side: ObligationSide, attempt: Attempt): Promise<Message[]> {
+    const found: Message[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const call: Call = { method: "GET", path: path`agents/${agentId}/obligations`, query: { side, cursor } };
+      const { body, next } = await this.page(attempt, call);
+      found.push(...list(body, toMessage));
+      cursor = next;
+      if (!cursor) {
+        return found;
+      }
+    }
   }
 
   async claim(

@@ -44,6 +44,10 @@ export class Cast {
     for (const handler of handlers) {
       const take = (message: ReceivedMessage): Promise<object | null> => this.#handle(name, agent, handler, message);
       if (handler.mention) {
+      const take = (message: ReceivedMessage): Promise<object | null> => this.#handle(id, agent, handler, message);
+      if (handler.obligation) {
+        agent.onObligation(take);
+      } else if (handler.mention) {
         agent.onMention(take);
       } else if (handler.channel === undefined) {
         agent.onMessage(take);

@@ -30,6 +30,13 @@ export const conversing: Record<string, Step> = {
   reactions: step(["channel", "message"], async ({ play, as, fields }) =>
     (await play.handle(as, fields["channel"])).reactions(fields["message"]),
   ),
+  discharge: step(["channel", "message", "note"], async ({ play, as, fields }) => {
+    const { channel, message, ...options } = fields;
+    return (await play.handle(as, channel)).discharge(message, options);
+  }),
+  obligations: step(["side"], async ({ play, as, fields }) =>
+    play.client(as).listObligations(play.names.own(as!), fields["side"]),
+  ),
   claim: step(["channel", "message"], async ({ play, as, fields, saveAs }) => {
     const { claim, held } = await HeldInBackground.take(await play.handle(as, fields["channel"]), fields["message"]);
     play.claims.set(saveAs!, held);

@@ -14,6 +14,7 @@ export interface HandlerFile {
   gate?: string;
   ask?: { channel: string; to: string; payload: Values };
   mention?: boolean;
+  obligation?: boolean;
   message_reply?: Values;
   note?: string;
 }
@@ -54,6 +55,8 @@ const fields = {
   scenario: ["name", "engines", "disturbs", "intent", "agents", "steps"],
   agent: ["id", "role", "concurrency", "handlers", "attention", "skip_unaddressed", "process", "drain"],
   handler: ["channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "message_reply", "note"],
+  agent: ["id", "role", "concurrency", "handlers", "attention", "skip_unaddressed"],
+  handler: ["channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "obligation", "message_reply", "note"],
   step: ["as", "do", "with", "save", "background", "repeat", "parallel", "expect", "expect_error"],
 };
 

@@ -13,13 +13,13 @@ function channelOptions({ members, member_policy, options }: Values): CreateChan
 
 const channelFields = ["channel", "members", "member_policy", "options"];
 const saidFields = ["parent", "subject", "kind", "priority", "mentions", "directedness", "policy"];
-const sendFields = ["channel", "to", "payload", "message_type", "metadata", "expires_in", "sender", "collect", ...saidFields];
+const sendFields = ["channel", "to", "payload", "message_type", "metadata", "expires_in", "sender", "collect", "obligation", ...saidFields];
 const askFields = ["channel", "to", "payload", "timeout", "min_responses", "sender", "metadata", "collect", ...saidFields];
 const replyFields = ["channel", "message", "payload", "metadata", "fence", ...saidFields];
 
 /** What a message says beside its payload. */
-function said({ parent, subject, kind, priority, mentions, directedness, policy, collect }: Values): Values {
-  return { parent, subject, kind, priority, mentions, directedness, policy, collect };
+function said({ parent, subject, kind, priority, mentions, directedness, policy, collect, obligation }: Values): Values {
+  return { parent, subject, kind, priority, mentions, directedness, policy, collect, obligation };
 }
 
 function sendOptions(fields: Values): Values {

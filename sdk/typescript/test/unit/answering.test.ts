@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { Answering } from "../../src/agent/answering.js";
 import { AgentLog } from "../../src/agent/log.js";
 import { Handlers, type Handler, type ReceivedMessage } from "../../src/agent/message.js";
+import type { Attention } from "../../src/conversation-types.js";
 import type { Received } from "../../src/agent/server.js";
 import { errorFrom, type Code } from "../../src/errors.js";
 import { noTracing } from "../../src/tracing.js";
@@ -219,4 +220,19 @@ test("early and further answers have keys of their own, the same at each repetit
       [{ step: 2 }, "sdk-reply-msg_q"],
     ],
   );
+});
+
+test("what is about an obligation goes to the handlers of obligations", () => {
+  const all = new Handlers();
+  const [rest, owed]: Handler[] = [() => null, () => null];
+  all.add(undefined, rest!);
+  all.add(undefined, owed!, "obligation");
+  const taking = (reason: string) => all.for({ channelName: "a", attention: { reason } as Attention });
+  assert.deepEqual(["obligation", "obligation_return", "mention", "direct_request"].map(taking), [
+    [owed],
+    [owed],
+    [rest],
+    [rest],
+  ]);
+  assert.ok(all.attends);
 });
