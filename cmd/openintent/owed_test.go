@@ -9,9 +9,10 @@ import (
 func TestWhatIsOwedIsListedAndDischarged(t *testing.T) {
 	onChannel(t, func(t *testing.T, alice, bob shell) {
 		request := alice.does(t, "ask", "data", "bob", "{}", "--no-wait", "--obligation", "halted", "--delegate", "dora", "--subject", "the lock")
-		listed := "MESSAGE FROM TO BLOCKS SINCE DELEGATE SUBJECT\n" + request + " alice bob halted TIME dora the lock"
-		require.Equal(t, listed, squeezed(masked(alice.does(t, "owed"))))
-		require.Equal(t, listed, squeezed(masked(bob.does(t, "owing"))))
+		for _, listed := range []string{alice.does(t, "owed"), bob.does(t, "owing")} {
+			require.Contains(t, listed, request)
+			require.Regexp(t, `^MESSAGE FROM TO BLOCKS SINCE DELEGATE SUBJECT\n\S+ alice bob halted TIME dora the lock$`, squeezed(masked(listed)))
+		}
 		require.Contains(t, bob.does(t, "owing", "--json"), `"obligation":{"blocks":"halted","delegate":"dora"}`)
 		require.NotContains(t, bob.does(t, "owed"), "msg_")
 		require.Contains(t, bob.refused(t, exitRefused, "owed", "--discharge", request), "[NOT_THE_AUTHOR]")

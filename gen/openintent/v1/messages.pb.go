@@ -688,8 +688,8 @@ type SendMessageRequest struct {
 	// The same key from the same sender on the same channel is one message; over REST the Idempotency-Key header.
 	// 1 to 255 characters, remembered for 24 hours.
 	IdempotencyKey *string `protobuf:"bytes,9,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
-	// The message that this one belongs under: on the same channel, and the sender can see it. A response belongs under its request, so it
-	// gives that one or none.
+	// The message that this one belongs under: on the same channel, and the sender can see it. A request with an obligation takes messages
+	// under it also when its time is over. A response belongs under its request, so it gives that one or none.
 	ParentId *string `protobuf:"bytes,10,opt,name=parent_id,json=parentId,proto3,oneof" json:"parent_id,omitempty"`
 	// What it is about, in one line of at most 200 characters.
 	Subject *string `protobuf:"bytes,11,opt,name=subject,proto3,oneof" json:"subject,omitempty"`

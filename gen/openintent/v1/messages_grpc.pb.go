@@ -72,7 +72,8 @@ type MessageServiceClient interface {
 	// ListMessages lists the retained messages that the caller may see, in the order they were sent: those after `since`, or,
 	// without it, the newest.
 	ListMessages(ctx context.Context, in *ListMessagesRequest, opts ...grpc.CallOption) (*ListMessagesResponse, error)
-	// GetMessage gives one message. A message that was evicted, or that the caller may not see, is NOT_FOUND. The channel `-` stands for
+	// GetMessage gives one message. A message that was evicted, unless its open obligation keeps it, or that the caller may not see, is
+	// NOT_FOUND. The channel `-` stands for
 	// whichever channel the message is in, for callers who have only its id. Then every message that the caller may not read by its
 	// channel's id is NOT_FOUND with reason MESSAGE_NOT_FOUND, whatever the cause.
 	GetMessage(ctx context.Context, in *GetMessageRequest, opts ...grpc.CallOption) (*Message, error)
@@ -365,7 +366,8 @@ type MessageServiceServer interface {
 	// ListMessages lists the retained messages that the caller may see, in the order they were sent: those after `since`, or,
 	// without it, the newest.
 	ListMessages(context.Context, *ListMessagesRequest) (*ListMessagesResponse, error)
-	// GetMessage gives one message. A message that was evicted, or that the caller may not see, is NOT_FOUND. The channel `-` stands for
+	// GetMessage gives one message. A message that was evicted, unless its open obligation keeps it, or that the caller may not see, is
+	// NOT_FOUND. The channel `-` stands for
 	// whichever channel the message is in, for callers who have only its id. Then every message that the caller may not read by its
 	// channel's id is NOT_FOUND with reason MESSAGE_NOT_FOUND, whatever the cause.
 	GetMessage(context.Context, *GetMessageRequest) (*Message, error)

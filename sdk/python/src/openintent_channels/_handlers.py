@@ -33,9 +33,10 @@ def on_mention(channel: str | None = None) -> Callable[[F], F]:
 
 
 def on_obligation(channel: str | None = None) -> Callable[[F], F]:
-    """Marks a method as a handler of the requests whose obligation is open, and of the server's reminders of them, on channels
-    of that name or, without one, on all that have no such handler. It is called in place of the others. The reminders come on
-    the channel `_system`; `message.attention.knock` says where the request is. An agent that has one attends to messages."""
+    """Marks a method as a handler of the requests whose obligation is open, and of the server's reminders of them, on
+    channels of that name or, without one, on all that have no such handler. It is called in place of the others. The
+    reminders come on the channel `_system`; `message.attention.knock` says where the request is. An agent that has one
+    attends to messages."""
     return _marking("on_obligation", _OBLIGATION_MARK, channel)
 
 
@@ -53,8 +54,8 @@ def _marking(decorator: str, attribute: str, channel: str | None) -> Callable[[F
 @dataclass(frozen=True, slots=True)
 class Handler:
     """A callable that takes the messages on channels of one name, or with None those that no other handler takes. `typed`
-    has, for each parameter, the type that the payload is read as; None where the parameter gets the message itself. One `about`
-    is what its messages are about: `mention` for those that mention the agent, `obligation` for those about an open
+    has, for each parameter, the type that the payload is read as; None where the parameter gets the message itself.
+    `about` is what its messages are about: `mention` for those that mention the agent, `obligation` for those about an open
     obligation, and else nothing."""
 
     channel: str | None

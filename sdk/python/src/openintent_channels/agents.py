@@ -219,8 +219,8 @@ class Agent:
     running handlers have `drain_seconds` to finish. `server`, `api_key` and `tls` are as in OpenIntentClient.
 
     With `attention`, each message says in `message.attention` what it asks of the agent, and the server hears what became of
-    it. `skip_unaddressed` and a handler of `on_mention` or `on_obligation` turn it on too. `skip_unaddressed` leaves out messages to which the
-    agent must not respond. """
+    it. `skip_unaddressed` and a handler of `on_mention` or `on_obligation` turn it on too. `skip_unaddressed` leaves out
+    messages to which the agent must not respond. """
 
     def __init__(
         self,

@@ -15,8 +15,8 @@ from openintent_channels import (
     BlockingAgentMessage,
     OpenIntentClient,
     on_mention,
-    on_obligation,
     on_message,
+    on_obligation,
 )
 from scenarios.references import Names
 from scenarios.stage import Stage

@@ -408,8 +408,8 @@ export type SendMessageRequest = Message$1<"openintent.v1.SendMessageRequest"> &
   idempotencyKey?: string | undefined;
 
   /**
-   * The message that this one belongs under: on the same channel, and the sender can see it. A response belongs under its request, so it
-   * gives that one or none.
+   * The message that this one belongs under: on the same channel, and the sender can see it. A request with an obligation takes messages
+   * under it also when its time is over. A response belongs under its request, so it gives that one or none.
    *
    * @generated from field: optional string parent_id = 10;
    */
@@ -2565,7 +2565,8 @@ export const MessageService: GenService<{
     output: typeof ListMessagesResponseSchema;
   },
   /**
-   * GetMessage gives one message. A message that was evicted, or that the caller may not see, is NOT_FOUND. The channel `-` stands for
+   * GetMessage gives one message. A message that was evicted, unless its open obligation keeps it, or that the caller may not see, is
+   * NOT_FOUND. The channel `-` stands for
    * whichever channel the message is in, for callers who have only its id. Then every message that the caller may not read by its
    * channel's id is NOT_FOUND with reason MESSAGE_NOT_FOUND, whatever the cause.
    *
