@@ -268,7 +268,7 @@ async def test_an_agent_with_attention_asks_for_it_and_tells_what_became_of_mess
 @in_loop
 async def test_mentions_go_to_their_handlers_and_what_must_not_be_answered_is_left_out() -> None:
     server, called = FakeServer(), list[str]()
-    handlers = [Handler.of(None, noting(called, "plain")), Handler.of("talk", noting(called, "mention"), True)]
+    handlers = [Handler.of(None, noting(called, "plain")), Handler.of("talk", noting(called, "mention"), "mention")]
     agent = attending(server, *handlers, skip_unaddressed=True)
     await agent.start()
     server.deliver(attended(1, "mention"), attended(2, "ambient", "MUST_NOT_RESPOND"), attended(3, "thread"))
