@@ -247,6 +247,7 @@ func TestAReturnIsAKnock(t *testing.T) {
 		require.Equal(t, []string{"obligation"}, reason())
 		h.returns(t, step)
 		require.Equal(t, []string{"obligation", "obligation_return"}, reason())
+		require.NotContains(t, h.toldIn(t)[0].String(), "the lock", "so a deletion takes the subject along")
 		_, err := h.discharge(as("alice"), asked)
 		require.NoError(t, err)
 		require.Equal(t, []string{"direct_request", "direct_notify"}, reason(), "nothing must be answered any more")

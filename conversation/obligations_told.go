@@ -9,7 +9,6 @@ import (
 	"openintent/intents"
 	"openintent/jsonvalue"
 	"openintent/messaging"
-	"openintent/messaging/attention"
 	"openintent/messaging/message"
 	"openintent/messaging/obligation"
 	"openintent/messaging/writing"
@@ -38,9 +37,9 @@ func (s *Service) returned(seen *messaging.Sighting, o *obligation.Obligation) e
 	m, channel := seen.Message, seen.Channel()
 	notices := make([]writing.Notice, 0, min(len(owing), returnedTo))
 	for _, agent := range owing[:min(len(owing), returnedTo)] {
-		payload := describeObligation(o, told{event: "obligation_return"}).Raw("number", strconv.AppendInt(nil, int64(o.Step), 10))
+		payload := describeObligation(o, told{event: "obligation_return"}).String("channel_id", channel.ID).Raw("number", strconv.AppendInt(nil, int64(o.Step), 10))
 		notices = append(notices, writing.Notice{To: agent, Payload: payload.Object(), Conversation: &message.Conversation{
-			Kind: "obligation_return", Subject: attention.TopicOf(m, channel.Name),
+			Kind: "obligation_return",
 			Return: &message.Return{
 				Position: m.Position, From: m.Sender, ChannelName: channel.Name, ChannelID: channel.ID, MessageID: m.ID,
 			},

@@ -15,8 +15,8 @@ type Common struct {
 	known   map[place]struct{}
 	claims  map[place][]*claim.Claim
 	answers map[place]answers
-	// owed are the requests with open obligations.
-	owed map[place]struct{}
+	// owed are the subjects of the requests with open obligations.
+	owed map[place]string
 }
 
 // answers are those to a request: when the first one was stored, and how many agents have answered.

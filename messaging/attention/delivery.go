@@ -95,9 +95,10 @@ func (d Delivery) Judge(common *Common, threads *Threads) *Judgement {
 	if d.Shown != nil {
 		claims = claims.withoutFences()
 	}
+	owed, subject := common.owes(d.Message)
 	return Judge(d.Message, Facts{
 		Agent: d.Viewer.Agent, Relation: relation, ChannelName: d.Channel.Name, Claims: claims, Answers: common.answersTo(d.Message),
-		Owed:                common.owes(d.Message),
+		Owed: owed, OwedSubject: subject,
 		EditedAfterResponse: common.editedAfterResponse(d.Message),
 	}, d.Now)
 }

@@ -17,6 +17,9 @@ type Facts struct {
 	EditedAfterResponse bool
 	// Owed is true while the obligation is open with which the message came, or of which it reminds.
 	Owed bool
+	// OwedSubject is what the request of that obligation is about now; empty if it does not say. A reminder does not store it, so that
+	// it goes with the request's content.
+	OwedSubject string
 	// Claims are those of the message.
 	Claims Claims
 	// Answers is how many agents have answered a request that takes answers from several.
@@ -75,7 +78,7 @@ func (j *Judgement) ToWire() *openintentv1.Attention {
 		wire.DeadlineMs = &left
 	}
 	if j.Injection == notify {
-		wire.Knock = knockOf(m, j.q.ChannelName)
+		wire.Knock = knockOf(m, j.q.ChannelName, j.q.OwedSubject)
 	}
 	return wire
 }

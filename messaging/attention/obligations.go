@@ -19,19 +19,18 @@ func obligationOf(m *message.Message) (request place, obliges bool) {
 
 // owedStatement finds out which of the obligations are open.
 func (c *Common) owedStatement(tx *database.Tx, requests []place) database.Statement {
-	c.owed = make(map[place]struct{})
+	c.owed = make(map[place]string)
 	in := columns(slices.Values(requests))
-	return obligation.PrepareOpen(tx, in[0].Values.([]int64), in[1].Values.([]int64), func(intentNo, position int64) {
-		c.owed[place{IntentNo: intentNo, Position: position}] = struct{}{}
+	return obligation.PrepareOpen(tx, in[0].Values.([]int64), in[1].Values.([]int64), func(intentNo, position int64, subject string) {
+		c.owed[place{IntentNo: intentNo, Position: position}] = subject
 	})
 }
 
-// owes tells whether the message speaks of an obligation that is open.
-func (c *Common) owes(m *message.Message) bool {
+// owes tells whether the message speaks of an obligation that is open, and what the subject of its request is now.
+func (c *Common) owes(m *message.Message) (open bool, subject string) {
 	request, obliges := obligationOf(m)
-	if !obliges {
-		return false
+	if obliges {
+		subject, open = c.owed[request]
 	}
-	_, open := c.owed[request]
-	return open
+	return open, subject
 }

@@ -9,6 +9,7 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	"openintent/intents"
+	"openintent/messaging/message"
 )
 
 const columns = `o.intent_no, o.channel_no, o.position, o.message_id, o.author, o.target, o.delegate, o.blocks, o.opened_at, o.step,
@@ -196,17 +197,25 @@ func DeletionIn(key channels.Key) database.Statement {
 	}
 }
 
-// PrepareOpen returns a statement that finds out which of some requests have open obligations, and tells of each.
-func PrepareOpen(tx *database.Tx, intentNos, positions []int64, found func(intentNo, position int64)) database.Statement {
+// PrepareOpen returns a statement that finds out which of some requests have open obligations, and tells of each, with the subject that the
+// request has now.
+func PrepareOpen(tx *database.Tx, intentNos, positions []int64, found func(intentNo, position int64, subject string)) database.Statement {
 	in, arguments := tx.InRows(
 		database.Column{Name: "o.intent_no", Values: intentNos}, database.Column{Name: "o.position", Values: positions})
 	return database.Statement{
-		SQL:  "SELECT o.intent_no, o.position FROM obligations o WHERE " + in + " AND o.discharged_at IS NULL",
+		SQL: "SELECT o.intent_no, o.position, m.conversation FROM obligations o JOIN messages m ON m.intent_no = o.intent_no" +
+			" AND m.position = o.position WHERE " + in + " AND o.discharged_at IS NULL",
 		Args: arguments,
 		Scan: func(row database.Row) error {
 			var intentNo, position int64
-			err := row.Scan(&intentNo, &position)
-			found(intentNo, position)
+			var fields []byte
+			if err := row.Scan(&intentNo, &position, &fields); err != nil {
+				return err
+			}
+			c, err := message.ConversationFrom(0, fields)
+			if c != nil {
+				found(intentNo, position, c.Subject)
+			}
 			return err
 		},
 	}

@@ -277,7 +277,7 @@ test("an agent that leaves out what is not for it asks for a claim all the same"
 
 test("an agent that attends tells what became of messages", async () => {
   const handlers = with_(() => null);
-  handlers.add("c", () => ({ ignored: true }), true);
+  handlers.add("c", () => ({ ignored: true }), "mention");
   const { told, handle } = stage(handlers, {}, { attends: true, skip: true });
   await handle({ attention: attention("thread") }, { messageType: "broadcast" });
   await handle({ attention: attention("ambient", "must_not_respond") }, { messageType: "broadcast" });
