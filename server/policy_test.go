@@ -53,8 +53,7 @@ func TestEveryMethodReadsOrWrites(t *testing.T) {
 		"ChannelService/ListChannels", "ChannelService/GetChannel",
 		"MessageService/ListMessages", "MessageService/GetMessage", "MessageService/AwaitResponses", "MessageService/Subscribe",
 		"MessageService/ListMessageDeliveries", "MessageService/GetInbox", "MessageService/GetThread", "AttentionService/GetAttention",
-		"ReactionService/ListReactions", "MessageService/ListRevisions", "SearchService/SearchMessages",
-		"ReactionService/ListReactions", "MessageService/ListRevisions", "ObligationService/ListObligations",
+		"ReactionService/ListReactions", "MessageService/ListRevisions", "ObligationService/ListObligations", "SearchService/SearchMessages",
 		"SubscriptionService/ListSubscriptions", "SubscriptionService/GetSubscription", "SubscriptionService/ListDeadLetters",
 		"KeyService/ListKeys", "KeyService/GetKey", "InviteService/ListInvites",
 	}

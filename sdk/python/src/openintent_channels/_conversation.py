@@ -10,8 +10,7 @@ from typing import Any
 from . import _methods as methods
 from ._calls import Calls
 from ._effects import Steps
-from ._generated import attention_pb2, claims_pb2, messages_pb2, reactions_pb2, search_pb2
-from ._generated import attention_pb2, claims_pb2, messages_pb2, obligations_pb2, reactions_pb2
+from ._generated import attention_pb2, claims_pb2, messages_pb2, obligations_pb2, reactions_pb2, search_pb2
 from ._messages import stamp
 from ._retrying import Deadline
 from ._structs import to_struct

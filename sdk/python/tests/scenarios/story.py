@@ -11,8 +11,6 @@ DIRECTORY = Path(__file__).resolve().parents[4] / "sdk" / "scenarios"
 
 _FILE = {"name", "engines", "disturbs", "intent", "agents", "steps"}
 _AGENT = {"id", "role", "concurrency", "handlers", "attention", "skip_unaddressed", "process", "drain"}
-_HANDLER = {"channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "message_reply", "note"}
-_AGENT = {"id", "role", "concurrency", "handlers", "attention", "skip_unaddressed"}
 _HANDLER = {"channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "obligation", "message_reply", "note"}
 _STEP = {"as", "do", "with", "expect", "expect_error", "save", "background", "repeat", "parallel"}
 _ERROR = {"class", "reason", "message_contains", "message_id"}

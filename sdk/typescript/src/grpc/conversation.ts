@@ -4,10 +4,8 @@ import type { SearchFilters, SearchPage } from "../searching.js";
 import type { Message, Revision, Thread } from "../types.js";
 import type { GrpcConnection } from "./connection.js";
 import { toMessage } from "./convert.js";
-import { attentionOf, toClaim, toList, toReaction, toRevision } from "./conversation-convert.js";
-import { dateOf, timestamp } from "./words.js";
 import { attentionOf, sides, toClaim, toDischarge, toList, toReaction, toRevision } from "./conversation-convert.js";
-import { badWord, timestamp } from "./words.js";
+import { badWord, dateOf, timestamp } from "./words.js";
 
 /** The calls on messages, over gRPC. */
 export class GrpcConversation implements ConversationTransport {

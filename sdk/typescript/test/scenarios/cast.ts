@@ -43,8 +43,6 @@ export class Cast {
     });
     for (const handler of handlers) {
       const take = (message: ReceivedMessage): Promise<object | null> => this.#handle(name, agent, handler, message);
-      if (handler.mention) {
-      const take = (message: ReceivedMessage): Promise<object | null> => this.#handle(id, agent, handler, message);
       if (handler.obligation) {
         agent.onObligation(take);
       } else if (handler.mention) {

@@ -54,8 +54,6 @@ export interface ScenarioFile {
 const fields = {
   scenario: ["name", "engines", "disturbs", "intent", "agents", "steps"],
   agent: ["id", "role", "concurrency", "handlers", "attention", "skip_unaddressed", "process", "drain"],
-  handler: ["channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "message_reply", "note"],
-  agent: ["id", "role", "concurrency", "handlers", "attention", "skip_unaddressed"],
   handler: ["channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "obligation", "message_reply", "note"],
   step: ["as", "do", "with", "save", "background", "repeat", "parallel", "expect", "expect_error"],
 };
