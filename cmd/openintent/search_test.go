@@ -17,7 +17,7 @@ func TestMessagesAreFoundByTheirWords(t *testing.T) {
 		require.Eventually(t, func() bool {
 			return strings.Count(bob.does(t, "search", "parser"), "\n") == 2
 		}, harness.Patience, 50*time.Millisecond)
-		require.Equal(t, "MESSAGE SENT SENDER TO CHANNEL TEXT\nchan-1/msg-1 TIME alice * data The parser broke",
+		require.Equal(t, "MESSAGE SENT SENDER TO CHANNEL TEXT\nchan-1/msg-2 TIME alice * data The parser broke",
 			squeezed(masked(bob.does(t, "search", "broke", `"the parser"`, "--sender", "alice", "--to", "*", "--kind", "plan", "--after", "1h"))))
 		require.Contains(t, alice.does(t, "search", "parser", "--limit", "1", "--json"), `"snippet":"Another parser"`)
 		require.Equal(t, "MESSAGE SENT SENDER TO CHANNEL TEXT", squeezed(bob.does(t, "search", "parser", "--before", "1h")))
