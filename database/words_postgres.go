@@ -115,13 +115,11 @@ func (w *WordSearch) crowd(start int64) {
 	w.level--
 }
 
-// widen goes on with longer spans, as far as they are not known to have too many documents.
+// widen goes on with longer spans, unless the next one is known to have too many documents.
 func (w *WordSearch) widen() {
-	for level := w.level + 1; level <= spanLevels; level++ {
-		if start, crowded := w.crowded[level]; crowded && start == spanOf(w.Below-1, level) {
-			return
-		}
-		w.level = level
-		return
+	next := w.level + 1
+	start, crowded := w.crowded[next]
+	if next <= spanLevels && !(crowded && start == spanOf(w.Below-1, next)) {
+		w.level = next
 	}
 }

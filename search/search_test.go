@@ -213,7 +213,7 @@ func TestSearchThatIsOffIsRefusedAndKeepsNothing(t *testing.T) {
 		m := h.say(t, "ada", "bob", "word")
 		h.index(t)
 		on := h.Service
-		h.Service = New(Config{DB: h.db, Intents: h.rooms.intents, Channels: h.rooms.channels, Messaging: h.talk, Off: true})
+		h.Service = New(Config{DB: h.db, Intents: h.intents, Channels: h.channels, Messaging: h.talk, Off: true})
 		_, err := h.SearchMessages(as("bob"), &openintentv1.SearchMessagesRequest{Q: "word"})
 		requireReason(t, err, fault.Conflict, "SEARCH_OFF")
 		h.index(t)
