@@ -8,10 +8,6 @@ BUF := scripts/buf.sh
 # The program that the tests run, built once for all packages.
 TESTED := $(CURDIR)/.cache/tested/openintent
 
-# What `test` compiles lacks what only debuggers need, because that takes a tenth of the time. It is the same for all of it, so that
-# nothing is compiled twice.
-LEAN := -ldflags=-w -gcflags=all=-dwarf=false
-
 # Arguments for the program that `run`, `bench` and `bench-compare` start.
 ARGS ?=
 # What `build` writes into the program: the commit, and the commit's date if nothing differs from it.
@@ -43,10 +39,9 @@ check: lint ## Build, lint and run the unit tests on SQLite alone: the quick che
 	OPENINTENT_TEST_ONLY_SQLITE=1 go test $$(go list ./... | grep -v /e2e)
 
 test: ## Check everything and run all tests; installs or starts what they need
-	export GOFLAGS="$$(go env GOFLAGS) $(LEAN)" && \
-		$(MAKE) --no-print-directory --jobs 2 --output-sync lint-for-tests check-others && \
-		go build -o $(TESTED) ./cmd/openintent && \
-		OPENINTENT_TEST_PYTHON=$$(scripts/python-env.sh) && export OPENINTENT_TEST_PYTHON && \
+	$(MAKE) --no-print-directory --jobs 2 --output-sync lint-for-tests check-others
+	go build -o $(TESTED) ./cmd/openintent
+	OPENINTENT_TEST_PYTHON=$$(scripts/python-env.sh) && export OPENINTENT_TEST_PYTHON && \
 		OPENINTENT_TEST_PROGRAM=$(TESTED) scripts/node.sh scripts/with-postgres.sh scripts/run-tests.sh
 
 # The linter keeps the processor busy while the others wait for what they install. They go in turn, because they share some of it.

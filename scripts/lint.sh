@@ -8,9 +8,9 @@ cd "$(dirname "$0")/.."
 # Collecting garbage less often saves the compiler a tenth of its time.
 export GOGC=${GOGC:-400}
 
-linter=$(scripts/linter.sh)
+linter=$(go tool -n -modfile=tools/golangci-lint/go.mod golangci-lint)
 if [[ ${1:-} == --race ]]; then
-  GOFLAGS="$(go env GOFLAGS) $(scripts/race-flags.sh | sed "s/.*/'&'/" | tr '\n' ' ')"
+  GOFLAGS="$(go env GOFLAGS) $(scripts/race-flags.sh)"
   export GOFLAGS
 fi
 exec "$linter" run ./...

@@ -1,16 +1,14 @@
 #!/usr/bin/env bash
-# Prints the Go tool's flags for a build with the race detector, one in each line.
+# Prints the Go tool's flags for a build with the race detector.
 #
 # The detector watches all Go code except SQLite's, which a program has translated from C. SQLite's memory is not Go's, so the
 # detector would find nothing there. But it would look at every access, and tests on SQLite would take almost twice as long.
 #
-# What only debuggers need is left out, because compiling and linking it takes a tenth of the time. The checks of unsafe pointers,
-# which come with the detector, are left out too: no code of this repository has such pointers, except what protoc generates.
+# What only debuggers need is left out, because compiling and linking it takes a tenth of the time.
 set -euo pipefail
 
-lean="-dwarf=false -d=checkptr=0"
-flags=(-race -ldflags=-w "-gcflags=all=$lean")
+flags=(-race -ldflags=-w -gcflags=all=-dwarf=false)
 for package in modernc.org/sqlite/lib modernc.org/libc... modernc.org/memory; do
-  flags+=("-gcflags=$package=$lean -race=false")
+  flags+=("-gcflags=$package=-race=false")
 done
-printf '%s\n' "${flags[@]}"
+echo "${flags[*]}"

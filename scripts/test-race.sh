@@ -4,5 +4,5 @@
 #   scripts/test-race.sh [ARGUMENT...]
 set -euo pipefail
 
-mapfile -t race < <("$(dirname "$0")/race-flags.sh")
+read -ra race <<<"$("$(dirname "$0")/race-flags.sh")"
 exec go test "${race[@]}" "$@"
