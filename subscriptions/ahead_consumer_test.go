@@ -1,6 +1,9 @@
 package subscriptions
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 // modelReplica is a server with at most one stream of the subscription.
 type modelReplica struct {
@@ -131,7 +134,7 @@ func (w *aheadWorld) renew(r *modelReplica) {
 
 // outcome ends the turn of a stream that was replaced.
 func (w *aheadWorld) outcome(r *modelReplica, err error) {
-	if err == errModelFenced { //nolint:errorlint // the model wraps no errors
+	if errors.Is(err, errModelFenced) {
 		w.names++
 		r.stream = &modelStream{name: w.names}
 	}
@@ -255,7 +258,7 @@ func (w *aheadWorld) storeFirst(r *modelReplica, entry modelMessage, position in
 		st.live++
 		st.advance()
 		w.begin(st, one, false)
-	case err == errModelUnknown: //nolint:errorlint // the model wraps no errors
+	case errors.Is(err, errModelUnknown):
 		st.next++
 		st.positions, st.last, st.settled, st.page = w.db.positions, w.db.last(), w.db.settled, nil
 	}

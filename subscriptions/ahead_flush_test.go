@@ -1,6 +1,9 @@
 package subscriptions
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 // modelFlight is a flush that was begun.
 type modelFlight struct {
@@ -68,14 +71,14 @@ func (w *aheadWorld) store(r *modelReplica) {
 		}
 		return nil
 	})
-	switch err { //nolint:errorlint // the model wraps no errors
-	case nil:
+	switch {
+	case err == nil:
 		f.committed = true
-	case errModelFenced:
+	case errors.Is(err, errModelFenced):
 		w.outcome(r, err)
-	case errModelUnknown:
+	case errors.Is(err, errModelUnknown):
 		f.uncertain = true
-	case errModelLost:
+	case errors.Is(err, errModelLost):
 		if !f.uncertain {
 			st.flight = nil
 		}

@@ -136,7 +136,7 @@ func (m *takeovers) take(d *wireDelivery, before map[string]bool) {
 func (m *takeovers) end() {
 	if len(m.streams) > 0 {
 		m.streams[0].cancel()
-		<-m.streams[0].ended
+		_ = <-m.streams[0].ended
 		m.streams = m.streams[1:]
 	}
 }
