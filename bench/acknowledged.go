@@ -53,7 +53,7 @@ func (t *target) acknowledgedBroadcaster(channel string, subscriptions []string)
 		}
 		a := &arrivals{streams: int64(len(agents)), complete: make(chan struct{}, underWay)}
 		agents.run(ctx, a, cancel)
-		return t.broadcast(channel, a, ctx), nil
+		return t.broadcast(ctx, channel, a), nil
 	}
 }
 

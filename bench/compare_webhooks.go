@@ -41,7 +41,7 @@ func (c *comparison) posts(ctx context.Context) error {
 		contests = append(contests, contest{
 			row: row{doPost, viaGRPC + engine, oneChannel}, processes: processes,
 			measure: c.perDelivery(func(ctx context.Context) (worker, error) {
-				return t.broadcast(channels[0], &endpoint.arrivals, ctx), nil
+				return t.broadcast(ctx, channels[0], &endpoint.arrivals), nil
 			}),
 		})
 	}

@@ -72,13 +72,13 @@ func (t *target) broadcaster(channel string, n int) func(context.Context) (worke
 		}
 		a := &arrivals{streams: int64(n), complete: make(chan struct{}, underWay)}
 		streams.count(a, cancel)
-		return t.broadcast(channel, a, ctx), nil
+		return t.broadcast(ctx, channel, a), nil
 	}
 }
 
 // broadcast sends to everyone on a channel and waits until a message has arrived everywhere. It fails when the context of
 // the streams ends.
-func (t *target) broadcast(channel string, a *arrivals, streams context.Context) worker {
+func (t *target) broadcast(streams context.Context, channel string, a *arrivals) worker {
 	client := openintentv1.NewMessageServiceClient(t.conn)
 	return func(ctx context.Context, _ int) error {
 		_, err := client.SendMessage(as(ctx, asker), &openintentv1.SendMessageRequest{ChannelId: channel, Payload: payload()})

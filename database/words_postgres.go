@@ -119,7 +119,7 @@ func (w *WordSearch) crowd(start int64) {
 func (w *WordSearch) widen() {
 	next := w.level + 1
 	start, crowded := w.crowded[next]
-	if next <= spanLevels && !(crowded && start == spanOf(w.Below-1, next)) {
+	if next <= spanLevels && (!crowded || start != spanOf(w.Below-1, next)) {
 		w.level = next
 	}
 }
