@@ -44,10 +44,10 @@ func (tx *Tx) CommitLazily() []Statement { return tx.db.dialect.commitLazily() }
 
 // WordSearch goes through the documents that have all words, the newest first.
 type WordSearch struct {
-	// Words must all occur and, unless there are none, one of AnyOf too. From and Below bound the numbers: From <= number < Below.
-	// Next lowers Below, so that what is left to look at always lies below it.
-	Words, AnyOf []string
-	From, Below  int64
+	// Words must all occur. From and Below bound the numbers: From <= number < Below. Next lowers Below, so that what is left to
+	// look at always lies below it.
+	Words       []string
+	From, Below int64
 
 	// level and crowded are where the search on PostgreSQL stands (words_postgres.go).
 	level   int
@@ -61,15 +61,6 @@ func (w *WordSearch) Next(tx *Tx, limit int) (numbers []int64, done bool, err er
 		return nil, true, nil
 	}
 	return tx.db.dialect.findWords(tx, w, limit)
-}
-
-// expression writes what a search looks for, with the engine's signs for quotes, and, and or.
-func (w *WordSearch) expression(all []string, quote, and, or string) string {
-	text := joinWords(all, quote, quote, and)
-	if len(w.AnyOf) > 0 {
-		text += and + "(" + joinWords(w.AnyOf, quote, quote, or) + ")"
-	}
-	return text
 }
 
 // joinWords writes words as both engines read a list of them. open and shut stand around each word, and between stands between them.

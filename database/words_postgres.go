@@ -77,7 +77,7 @@ func (p *postgresServer) findWords(tx *Tx, w *WordSearch, limit int) (numbers []
 		SQL: "WITH hits AS MATERIALIZED (SELECT document FROM search_words WHERE words @@ ?::tsquery LIMIT ?)" +
 			" (SELECT count(*), NULL::bigint FROM hits) UNION ALL (SELECT NULL, document FROM hits" +
 			" WHERE document >= ? AND document < ? ORDER BY document DESC LIMIT ?)",
-		Args: []any{w.expression(words, "'", " & ", " | "), crowd, w.From, w.Below, limit},
+		Args: []any{joinWords(words, "'", "'", " & "), crowd, w.From, w.Below, limit},
 		Scan: func(row Row) error {
 			var count, number *int64
 			if err := row.Scan(&count, &number); err != nil {

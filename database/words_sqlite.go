@@ -33,7 +33,7 @@ func (s *sqliteFile) commitLazily() []Statement { return nil } // one setting ho
 func (s *sqliteFile) findWords(tx *Tx, w *WordSearch, limit int) (numbers []int64, done bool, err error) {
 	err = tx.Pipeline(ReadValues(&numbers,
 		"SELECT rowid FROM search_words WHERE search_words MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid DESC LIMIT ?",
-		w.expression(w.Words, `"`, " AND ", " OR "), w.From, w.Below, limit))
+		joinWords(w.Words, `"`, `"`, " "), w.From, w.Below, limit))
 	if err != nil || len(numbers) < limit {
 		w.Below = w.From
 		return numbers, true, err

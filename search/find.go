@@ -64,21 +64,8 @@ func (s *Service) find(tx *database.Tx, w wanted) (*page, error) {
 	}
 	presence := presences[w.by.Agent]
 	presence.AgentID = w.by.Agent
-	if !message.ActsAsOperator(w.by, w.by.Agent) {
-		candidates.AnyOf = possibleMarks(presence)
-	}
 	l := &look{service: s, tx: tx, wanted: w, presences: map[string]agents.Presence{w.by.Agent: presence}}
 	return l.fill(candidates)
-}
-
-// possibleMarks returns marks of which each message has one that an agent may possibly see: it is the agent's own, or to the agent, to its
-// role or to everyone.
-func possibleMarks(presence agents.Presence) []string {
-	marks := []string{senderMark(presence.AgentID), addressMark(presence.AgentID), addressMark(caller.Broadcast)}
-	if role := presence.RoleID; presence.HoldsRole(role) {
-		marks = append(marks, addressMark(caller.RolePrefix+role))
-	}
-	return marks
 }
 
 // micros returns a time in whole microseconds, of those times that a database can have.

@@ -15,6 +15,8 @@ const (
 	commitLag = time.Minute
 	// turnTime is how long one turn of the index may last. It is less than the time after which a replica loses its turn.
 	turnTime = 10 * time.Second
+	// noteEach is how often the index notes at most up to when it is complete.
+	noteEach = time.Second
 	// idle is the time after which a replica takes its turn as its first one, because another one may have had it in between.
 	idle = 20 * time.Second
 	// listedIntents is how many intents one list of those behind has, and sharedMessages how many messages one list indexes of each.
@@ -23,7 +25,7 @@ const (
 	// readIntents is how many intents one reading covers. A reading takes at most readMessages messages, and not many more once their
 	// texts have readBytes.
 	readIntents  = 64
-	readMessages = 128
+	readMessages = 256
 	readBytes    = 1 << 20
 )
 
@@ -189,10 +191,10 @@ func (x *indexer) rest(ctx context.Context, worked time.Duration) error {
 	}
 }
 
-// settle notes that the index has all that a list found, unless nothing has changed since it was last noted.
+// settle notes that the index has all that a list found, unless nothing has changed since it was last noted, or that was just now.
 func (x *indexer) settle(ctx context.Context, l list) error {
 	x.complete = true
-	if len(l.behind) == 0 && l.through > 0 {
+	if l.through > 0 && (len(l.behind) == 0 || l.asOf.Sub(database.Time(l.through)) < noteEach) {
 		return nil
 	}
 	return x.service.db.Write(ctx, func(tx *database.Tx) error {

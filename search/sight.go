@@ -56,12 +56,18 @@ func (l *look) visible(numbers []int64) ([]found, error) {
 	return visible, nil
 }
 
-// candidates reads the messages of some documents, without their contents, the newest first.
+// candidates reads the messages of some documents, without their contents, the newest first. The statement narrows them to those that
+// the caller may possibly see.
 func (l *look) candidates(numbers []int64) (candidates []candidate, err error) {
 	in, argument := l.tx.In("d.document", numbers)
 	sql := "SELECT " + message.FactColumns + ", d.document FROM search_documents d" +
 		" JOIN messages m ON m.intent_no = d.intent_no AND m.position = d.position WHERE " + in
-	err = l.tx.Pipeline(database.Statement{SQL: sql, Args: message.ViewedBy(l.by.Agent, argument), Scan: func(row database.Row) (err error) {
+	arguments := message.ViewedBy(l.by.Agent, argument)
+	if !message.ActsAsOperator(l.by, l.by.Agent) {
+		sql += " AND (m.sender = ? OR m.target IS NULL OR m.target = '*' OR m.target = ? OR m.target LIKE 'role:%')"
+		arguments = append(arguments, l.by.Agent, l.by.Agent)
+	}
+	err = l.tx.Pipeline(database.Statement{SQL: sql, Args: arguments, Scan: func(row database.Row) (err error) {
 		var c candidate
 		c.Message, err = message.ScanFacts(row, &c.number)
 		candidates = append(candidates, c)
