@@ -26,6 +26,7 @@ from openintent_channels._generated import (
     leases_pb2,
     messages_pb2,
     reactions_pb2,
+    search_pb2,
     subscriptions_pb2,
 )
 
@@ -37,6 +38,7 @@ PROTOS: dict[str, ModuleType] = {
     "LeaseService": leases_pb2,
     "SubscriptionService": subscriptions_pb2,
     "ReactionService": reactions_pb2,
+    "SearchService": search_pb2,
     "ClaimService": claims_pb2,
     "AttentionService": attention_pb2,
 }
