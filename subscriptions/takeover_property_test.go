@@ -136,7 +136,9 @@ func (m *takeovers) take(d *wireDelivery, before map[string]bool) {
 func (m *takeovers) end() {
 	if len(m.streams) > 0 {
 		m.streams[0].cancel()
-		_ = <-m.streams[0].ended
+		if err := <-m.streams[0].ended; err == nil {
+			m.broken = "a stream that was cut off ended as if it were complete"
+		}
 		m.streams = m.streams[1:]
 	}
 }
