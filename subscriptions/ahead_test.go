@@ -88,7 +88,7 @@ func TestWhatAReplacedStreamDidNotStoreComesAgain(t *testing.T) {
 	}
 	require.Equal(t, int64(1), h.get(t, sub).GetOutstandingCount())
 	other.acknowledge(t, sub, again.GetNumber())
-	h.send(t, "ann", channel, "bob", "two")
+	other.send(t, "ann", channel, "bob", "two")
 	require.Equal(t, "two", textOf(second.next(t).GetMessage()))
 	select {
 	case d := <-first.deliveries:

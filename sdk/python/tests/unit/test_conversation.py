@@ -12,7 +12,14 @@ import pytest
 from openintent_channels import AsyncClaim, Claim, ClaimedError, ClaimLostError
 from openintent_channels._conversation import Conversation, takes_claims
 from openintent_channels._effects import Invoke, Pause, Steps
-from openintent_channels._generated import attention_pb2, claims_pb2, messages_pb2, obligations_pb2, reactions_pb2, search_pb2
+from openintent_channels._generated import (
+    attention_pb2,
+    claims_pb2,
+    messages_pb2,
+    obligations_pb2,
+    reactions_pb2,
+    search_pb2,
+)
 from openintent_channels._message_options import say
 from openintent_channels._messages import Messages
 from openintent_channels._tracing import Tracing
