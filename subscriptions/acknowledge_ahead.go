@@ -30,9 +30,9 @@ func (s *Service) acknowledgeThrough(ctx context.Context, sub *subscription, thr
 	}
 	err := s.acknowledge(ctx, sub, nil, through)
 	switch fault.From(err).Reason {
-	case reasonNotStored:
+	case "DELIVERY_NOT_STORED":
 		return s.acknowledge(ctx, sub, nil, min(through, sub.offeredThrough))
-	case reasonNotDelivered:
+	case "NOT_DELIVERED":
 		if through > sub.lastNumber {
 			return beyond
 		}

@@ -7,12 +7,6 @@ import (
 	"openintent/fault"
 )
 
-// Reasons by which this room distinguishes its own refusals.
-const (
-	reasonNotDelivered = "NOT_DELIVERED"
-	reasonNotStored    = "DELIVERY_NOT_STORED"
-)
-
 // The refusals of this room.
 var (
 	errNotFound = fault.New(fault.NotFound, "SUBSCRIPTION_NOT_FOUND",
@@ -36,7 +30,7 @@ var errConsumerLost = errors.New("another consumer has taken over")
 
 // notDelivered refuses to acknowledge a delivery that was not made yet.
 func notDelivered(number int64) error {
-	return fault.New(fault.Invalid, reasonNotDelivered,
+	return fault.New(fault.Invalid, "NOT_DELIVERED",
 		"Delivery %d was not sent yet, so nothing was acknowledged; acknowledge only numbers that you received.", number).
 		With("number", strconv.FormatInt(number, 10))
 }
@@ -51,7 +45,7 @@ func comesAgain(number int64) error {
 
 // notStored refuses to acknowledge a delivery that another server has not stored in time.
 func notStored(number int64) error {
-	return fault.New(fault.Unavailable, reasonNotStored,
+	return fault.New(fault.Unavailable, "DELIVERY_NOT_STORED",
 		"The server that sent delivery %d has not stored it yet, so nothing was acknowledged; acknowledge it again.", number).
 		With("number", strconv.FormatInt(number, 10))
 }

@@ -39,9 +39,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         statuses = self.server.statuses
         status = statuses.pop(0) if len(statuses) > 1 else statuses[0]
+        self.server.posts.put((dict(self.headers), body))  # before the answer, which lets the next post come
         self.send_response(status)
         self.end_headers()
-        self.server.posts.put((dict(self.headers), body))
 
     def log_message(self, *_):
         pass

@@ -149,15 +149,16 @@ func (c *checker) gains(agent string, by Tick) (count int) {
 	return count
 }
 
-// checkNumbers checks a receiver of numbered deliveries. Each number stands for one message, and each message has one number. A
-// repeated delivery is unchanged, and its attempts rise. First attempts come in order, except for posts that a frozen replica
-// held back.
+// checkNumbers checks a receiver of numbered deliveries. Each number stands for one message, and each message has one number, unless
+// the stream that sent it was replaced before that was stored: then it comes again, under a higher number. A repeated delivery is
+// unchanged, and its attempts rise. First attempts come in order, except for posts that a frozen replica held back.
 func (c *checker) checkNumbers(r *Receiver) {
 	byNumber, byMessage := make(map[int64]*Delivery), make(map[string]int64)
 	latest := make(map[string]*Delivery) // by channel, only first deliveries
 	for _, d := range r.inTime() {
 		number, known := byMessage[d.Message.ID]
-		if known && number != d.Cursor {
+		renumbered := known && number < d.Cursor && r.Guarantee == AtLeastOnce
+		if known && number != d.Cursor && !renumbered {
 			c.find(Doubled, "%s received %s as number %d and as number %d", r.Name, d.Message.ID, number, d.Cursor)
 		}
 		byMessage[d.Message.ID] = d.Cursor
@@ -167,8 +168,8 @@ func (c *checker) checkNumbers(r *Receiver) {
 			c.checkRepeat(r, earlier, d)
 			continue
 		}
-		if r.Guarantee == AtLeastOnce && d.Attempt > 1 {
-			continue // an earlier attempt was lost on the way
+		if renumbered || r.Guarantee == AtLeastOnce && d.Attempt > 1 {
+			continue // it came before, or an earlier attempt was lost on the way
 		}
 		before := latest[d.Message.Channel]
 		if before != nil && (before.Message.At > d.Message.At || before.Cursor > d.Cursor) {
@@ -264,23 +265,25 @@ func (c *checker) checkState(r *Receiver) {
 }
 
 // checkDone checks that a finished delivery never comes again on a connection that began after the server confirmed it as
-// finished.
+// finished, not even under another number.
 func (c *checker) checkDone(r *Receiver) {
-	numbers, ids := make(map[int64]Tick), make(map[string]Tick)
+	messages := make(map[int64]string) // by number
+	for _, d := range r.inTime() {
+		messages[d.Cursor] = d.Message.ID
+	}
+	ids := make(map[string]Tick)
 	for _, done := range r.Done {
-		if done.ID != "" {
-			ids[done.ID] = done.At
-		} else {
-			numbers[done.Cursor] = done.At
+		id := done.ID
+		if id == "" {
+			id = messages[done.Cursor]
+		}
+		if _, before := ids[id]; !before {
+			ids[id] = done.At
 		}
 	}
 	for _, connection := range r.Connections {
 		for _, d := range connection.Deliveries {
-			at, done := ids[d.Message.ID]
-			if !done {
-				at, done = numbers[d.Cursor]
-			}
-			if done && at < connection.Begun {
+			if at, done := ids[d.Message.ID]; done && at < connection.Begun {
 				c.find(Doubled, "%s received %s again, after the server confirmed it as finished", r.Name, d.Message.ID)
 			}
 		}

@@ -61,7 +61,10 @@ func lateWithoutAFreeze(h *History, _ func(string, int) int) bool {
 }
 
 // again repeats a delivery that is finished.
-func again(guarantee Guarantee) func(*History, func(string, int) int) bool {
+func again(guarantee Guarantee) func(*History, func(string, int) int) bool { return againUnder(guarantee, 0) }
+
+// againUnder repeats a delivery that is finished under another number, unless that is 0.
+func againUnder(guarantee Guarantee, number int64) func(*History, func(string, int) int) bool {
 	done := func(s spot) (Done, bool) {
 		for _, done := range s.receiver.Done {
 			if done.ID == s.delivery().Message.ID || done.ID == "" && done.Cursor == s.delivery().Cursor {
@@ -76,6 +79,9 @@ func again(guarantee Guarantee) func(*History, func(string, int) int) bool {
 	}, func(_ *History, s spot) {
 		d := *s.delivery()
 		d.Attempt, d.At = d.Attempt+100, forever
+		if number != 0 {
+			d.Cursor, d.Attempt = number, 1
+		}
 		confirmed, _ := done(s)
 		s.receiver.Connections = append(s.receiver.Connections, &Connection{Begun: confirmed.At + 1, Deliveries: []Delivery{d}})
 	})

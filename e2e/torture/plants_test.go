@@ -137,9 +137,15 @@ var plants = []plant{
 	{"a message in an inbox again after it was marked", Doubled, again(State)},
 	{"a message twice on one page", Doubled, at(of(State), func(_ *History, s spot) { insert(s, 1, *s.delivery()) })},
 	{"an attempt twice", Doubled, at(of(AtLeastOnce), func(_ *History, s spot) { insert(s, 1, *s.delivery()) })},
-	{"a message under two numbers", Doubled, at(of(AtLeastOnce), func(_ *History, s spot) {
+	{"a delivery under a higher number after it was acknowledged", Doubled, againUnder(AtLeastOnce, 1<<40)},
+	{"a message under two numbers in a webhook", Doubled, at(of(InOrder), func(_ *History, s spot) {
 		d := *s.delivery()
 		d.Cursor = 1 << 40
+		s.connection.Deliveries = append(s.connection.Deliveries, d)
+	})},
+	{"a message again under a lower number", Doubled, at(of(AtLeastOnce), func(_ *History, s spot) {
+		d := *s.delivery()
+		d.Cursor = -1
 		s.connection.Deliveries = append(s.connection.Deliveries, d)
 	})},
 	{"a number with two messages", Altered, at(

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
+	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -140,7 +142,7 @@ func (c *client) acknowledge(ctx context.Context, receiver *Receiver, id string,
 			done = append(done, Done{Cursor: number})
 		}
 		c.done(receiver, done...)
-	} else if !transient(err) && ctx.Err() == nil {
+	} else if !transient(err) && harness.Code(err) != codes.Aborted && ctx.Err() == nil { // Aborted: it comes again
 		c.problem("%s cannot acknowledge: %v", receiver.Name, err)
 	}
 }

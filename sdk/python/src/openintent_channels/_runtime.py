@@ -135,8 +135,16 @@ class Runtime:
         except asyncio.TimeoutError:
             self._log.warn("left before the server had heard of everything it did")
         await _end(*receiving)
+        if self._deregister:  # not earlier: a stream that is open then would register the agent again
+            await self._deregistered()
         self._handling.close()
         self._log.left()
+
+    async def _deregistered(self) -> None:
+        try:
+            await asyncio.wait_for(self._membership.depart(True), _FAREWELL_SECONDS)
+        except asyncio.TimeoutError:
+            self._log.warn("left before the server had heard that it leaves for good")
 
     async def _until_brought(self, receiving: list[asyncio.Task[None]]) -> None:
         """Waits for the deliveries of what was found in the inbox a moment ago. Nobody could acknowledge them otherwise, and
@@ -160,8 +168,6 @@ class Runtime:
         if self._reports is not None:
             await self._reports.report()
         await departed
-        if self._deregister:
-            await self._membership.depart(True)
 
     async def _until(self, event: asyncio.Event) -> None:
         """Waits for the event, or for the first task that fails, whose error is raised."""
