@@ -3,7 +3,6 @@ package subscriptions
 import (
 	"context"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -45,6 +44,8 @@ type gatherer struct {
 	// refused contains the intents to which the subscriber has no access, with the epoch of the rules that refused it.
 	refused  map[int64]int64
 	presence agents.Presence
+	// reaching are the intents from which something may reach the subscriber of a wide subscription, as they were last read.
+	reaching []int64
 	// annotations tells whether scanned was read with annotations.
 	annotations bool
 	// full is true when the window was too full to gather everything the last time.
@@ -55,143 +56,10 @@ func (s *Service) newGatherer(no int64) *gatherer {
 	return &gatherer{service: s, no: no, scanned: make(map[int64]int64), refused: make(map[int64]int64)}
 }
 
-// progress describes how far a subscription has come and where there is something to gather. It is read in one snapshot.
-type progress struct {
-	sub      *subscription
-	presence agents.Presence
-	now      time.Time
-	// live is the number of unfinished deliveries.
-	live int64
-	// intents are those from which something may reach the subscriber. positions contains how far each is gathered; an intent
-	// that is missing there is not gathered at all yet.
-	intents   []int64
-	positions map[int64]int64
-	// states are the states of these intents' heads.
-	states map[int64]intents.State
-	// backlogs are the intents whose logs have grown beyond what was gathered.
-	backlogs []backlog
-	// ahead is what the stream's ledger had before, and offering says what is due. They are set while the stream is ahead.
-	ahead    ledgerState
-	offering offering
-}
-
-// backlog is an intent with entries that are not gathered yet.
-type backlog struct {
-	intentNo, epoch int64
-	// stored is how far the intent is gathered, and through is how far it must be gathered.
-	stored, through int64
-}
-
 // numbered is an entry together with the delivery that was made from it.
 type numbered struct {
 	delivery
 	entry reading.Entry
-}
-
-// readProgress reads a subscription's progress. It returns errNotFound for a deleted subscription, and errEnded for one that
-// has ended.
-func (g *gatherer) readProgress(ctx context.Context, subscriber string) (*progress, error) {
-	var seen *progress
-	var ahead ledgerState
-	if g.ledger != nil {
-		var err error
-		if ahead, err = g.ledger.state(); err != nil {
-			return nil, err
-		}
-	}
-	err := g.service.db.Read(ctx, func(tx *database.Tx) error {
-		seen = &progress{presence: agents.Presence{AgentID: subscriber}, now: tx.Now(), ahead: ahead}
-		load, loaded := prepareLoad(g.no)
-		read, presences := agents.PreparePresences(tx, []string{subscriber})
-		followed, readFollowed := prepareFollowed(g.no)
-		statements := append([]database.Statement{load, read, readFollowed}, g.prepareProgress(seen)...)
-		if err := tx.Pipeline(statements...); err != nil {
-			return err
-		}
-		var err error
-		if seen.sub, err = loaded(); err != nil {
-			return err
-		}
-		if presence, registered := presences[subscriber]; registered {
-			seen.presence = presence
-		}
-		if !seen.sub.active(seen.now) {
-			return errEnded
-		}
-		seen.states = followed
-		return g.findBacklogs(tx, seen)
-	})
-	if err == nil && g.ledger != nil {
-		err = seen.confirm(g.consumer)
-	}
-	if err != nil {
-		return nil, err
-	}
-	g.follows(seen.sub.filter.Annotations)
-	if seen.presence != g.presence {
-		clear(g.refused) // its access may also have changed
-		g.presence = seen.presence
-	}
-	return seen, nil
-}
-
-// prepareProgress returns the statements that read how far each intent is gathered and what is unfinished. While a stream is
-// ahead, its ledger knows how far it has come, and the statements read what is due.
-func (g *gatherer) prepareProgress(seen *progress) []database.Statement {
-	if g.ledger != nil {
-		seen.positions = seen.ahead.positions
-		return seen.offering.prepare(g.no, seen.now, offerPage)
-	}
-	positions, read := preparePositions(g.no)
-	seen.positions = positions
-	return []database.Statement{read, database.ReadValue(&seen.live, "SELECT COUNT(*) FROM subscription_deliveries d WHERE "+live, g.no)}
-}
-
-// confirm returns errConsumerLost if another stream has taken over from the one that is ahead, or if the database has lost
-// commits that the stream relies on.
-func (seen *progress) confirm(consumer string) error {
-	lost := seen.sub.consumer != consumer || seen.sub.offeredThrough < seen.ahead.settled ||
-		seen.sub.reservedThrough < seen.ahead.end
-	for intentNo, state := range seen.states {
-		lost = lost || seen.ahead.positions[intentNo] > state.LastPosition
-	}
-	if lost {
-		return errConsumerLost
-	}
-	return nil
-}
-
-func (g *gatherer) findBacklogs(tx *database.Tx, seen *progress) error {
-	if !seen.sub.wide() { // its log is always read, because that also reveals lost access and the end
-		no := seen.sub.intentNo
-		g.noteLosses(seen.states)
-		seen.intents, seen.backlogs = []int64{no}, []backlog{{intentNo: no, stored: seen.positions[no], through: math.MaxInt64}}
-		return nil
-	}
-	var err error
-	seen.intents, err = reading.ReachingIntents(tx, seen.sub.subscriber, heldRole(seen.presence))
-	if err != nil {
-		return err
-	}
-	states, read := intents.PrepareStates(tx, seen.intents)
-	if err := tx.Pipeline(read); err != nil {
-		return err
-	}
-	for _, head := range *states {
-		seen.states[head.IntentNo] = head
-	}
-	g.forgetUnreached(seen.intents)
-	g.noteLosses(seen.states)
-	for _, head := range *states {
-		one := backlog{intentNo: head.IntentNo, epoch: head.Epoch, stored: seen.positions[head.IntentNo], through: head.LastPosition}
-		if epoch, refused := g.refused[one.intentNo]; refused && epoch == one.epoch {
-			continue
-		}
-		if one.through > max(one.stored, g.scanned[one.intentNo]) {
-			seen.backlogs = append(seen.backlogs, one)
-		}
-	}
-	return nil
 }
 
 // noteLosses makes the gatherer forget how far it has read logs that have lost commits (see message.ErrCursorBeyondLog).
@@ -210,14 +78,6 @@ func (g *gatherer) forgetUnreached(reaching []int64) {
 	}
 	maps.DeleteFunc(g.scanned, gone)
 	maps.DeleteFunc(g.refused, gone)
-}
-
-// heldRole returns the role that the agent holds now, or "".
-func heldRole(presence agents.Presence) string {
-	if presence.HoldsRole(presence.RoleID) {
-		return presence.RoleID
-	}
-	return ""
 }
 
 // step gathers one page of a backlog and returns what this gatherer has numbered from it. done is true when nothing is left of
