@@ -61,7 +61,9 @@ func lateWithoutAFreeze(h *History, _ func(string, int) int) bool {
 }
 
 // again repeats a delivery that is finished.
-func again(guarantee Guarantee) func(*History, func(string, int) int) bool { return againUnder(guarantee, 0) }
+func again(guarantee Guarantee) func(*History, func(string, int) int) bool {
+	return againUnder(guarantee, 0)
+}
 
 // againUnder repeats a delivery that is finished under another number, unless that is 0.
 func againUnder(guarantee Guarantee, number int64) func(*History, func(string, int) int) bool {
