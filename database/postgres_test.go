@@ -55,17 +55,21 @@ func TestConnectionsLostInThePool(t *testing.T) {
 	address := databasetest.BlankURL(t, database.PostgreSQL)
 	db := openServer(t, database.Config{URL: address})
 	occupy := func() {
+		const pairs = 8
 		var inside, all sync.WaitGroup
-		for range 8 {
-			inside.Add(2)
-			use := func(tx *database.Tx) error {
+		inside.Add(2 * pairs)
+		use := func() func(tx *database.Tx) error {
+			var arrived sync.Once // a transaction that begins anew has arrived before
+			return func(tx *database.Tx) error {
 				err := tx.Pipeline(database.Statement{SQL: "SELECT 1"})
-				inside.Done()
+				arrived.Do(inside.Done)
 				inside.Wait()
 				return err
 			}
-			all.Go(func() { assert.NoError(t, db.Write(t.Context(), use)) })
-			all.Go(func() { assert.NoError(t, db.Read(t.Context(), use)) })
+		}
+		for range pairs {
+			all.Go(func() { assert.NoError(t, db.Write(t.Context(), use())) })
+			all.Go(func() { assert.NoError(t, db.Read(t.Context(), use())) })
 		}
 		all.Wait()
 	}
