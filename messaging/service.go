@@ -153,21 +153,12 @@ func orDefault[T comparable](value, fallback T) T {
 	return value
 }
 
-// AgentStream is what a caller of Subscribe asks for in the agent scope.
-type AgentStream struct {
-	By      caller.Caller
-	AgentID string
-	// After is the position after which to go on. With nil the stream goes on from now.
-	After  *int64
-	Filter reading.Filter
-	// Admitted is called once, before anything is sent, with the position after which the stream begins.
-	Admitted func(position int64) error
-	Send     func(*openintentv1.SubscribeResponse) error
-}
-
-// AgentFollower streams what reaches an agent. It needs what was asked for only to begin with, so that an idle stream does not
-// keep it.
-type AgentFollower func(ctx context.Context, asked *AgentStream) error
+// AgentFollower streams what reaches an agent, as Subscribe's agent scope does: from after a position, or from now on. It
+// calls admitted once, before it sends anything, with the position after which the stream begins.
+type AgentFollower func(
+	ctx context.Context, by caller.Caller, agentID string, after *int64, filter reading.Filter,
+	admitted func(position int64) error, send func(*openintentv1.SubscribeResponse) error,
+) error
 
 // OnSubscribeAgent sets the function that streams the agent scope. Its positions are numbers in a log that the room above
 // keeps. Call it before Start.

@@ -19,49 +19,8 @@ import (
 // begins, in decimal.
 const PositionHeader = "openintent-position"
 
-// Subscribe streams a channel, an intent or what reaches an agent. Very many streams may be idle here, so it keeps little on its
-// stack.
+// Subscribe streams a channel, an intent or what reaches an agent.
 func (s *Service) Subscribe(
-	req *openintentv1.SubscribeRequest, server grpc.ServerStreamingServer[openintentv1.SubscribeResponse],
-) error {
-	if scope, ok := req.GetScope().(*openintentv1.SubscribeRequest_AgentId); ok {
-		asked, err := agentStream(req, scope.AgentId, server)
-		if err != nil {
-			return err
-		}
-		return s.followAgent(server.Context(), asked)
-	}
-	return s.subscribeLog(req, server)
-}
-
-// agentStream returns what a request asks for in the agent scope.
-func agentStream(
-	req *openintentv1.SubscribeRequest, agentID string, server grpc.ServerStreamingServer[openintentv1.SubscribeResponse],
-) (*AgentStream, error) {
-	c, err := caller.Known(server.Context())
-	if err != nil {
-		return nil, err
-	}
-	filter, err := filterOf(req)
-	return &AgentStream{
-		By: c, AgentID: agentID, After: req.AfterPosition, Filter: filter, //nolint:protogetter // unset differs from 0
-		Admitted: admits(server), Send: server.Send,
-	}, err
-}
-
-func filterOf(req *openintentv1.SubscribeRequest) (reading.Filter, error) {
-	return reading.FilterFrom(req.GetEventTypes(), req.GetMessageType(), req.GetCorrelationId(), req.GetInclude())
-}
-
-// admits returns a function that accepts a stream.
-func admits(server grpc.ServerStream) func(position int64) error {
-	return func(position int64) error {
-		return server.SendHeader(metadata.Pairs(PositionHeader, strconv.FormatInt(position, 10)))
-	}
-}
-
-// subscribeLog streams a channel or an intent.
-func (s *Service) subscribeLog(
 	req *openintentv1.SubscribeRequest, server grpc.ServerStreamingServer[openintentv1.SubscribeResponse],
 ) error {
 	ctx := server.Context()
@@ -69,19 +28,25 @@ func (s *Service) subscribeLog(
 	if err != nil {
 		return err
 	}
-	//nolint:protogetter // unset differs from 0
-	asked := following.Stream{By: c, After: req.AfterPosition, Server: server, Admitted: admits(server)}
-	if asked.Filter, err = filterOf(req); err != nil {
+	asked := following.Stream{By: c, After: req.AfterPosition, Server: server} //nolint:protogetter // unset differs from 0
+	asked.Filter, err = reading.FilterFrom(req.GetEventTypes(), req.GetMessageType(), req.GetCorrelationId(), req.GetInclude())
+	if err != nil {
 		return err
 	}
-	if scope, ok := req.GetScope().(*openintentv1.SubscribeRequest_IntentId); ok {
+	asked.Admitted = func(position int64) error {
+		return server.SendHeader(metadata.Pairs(PositionHeader, strconv.FormatInt(position, 10)))
+	}
+	switch scope := req.GetScope().(type) {
+	case *openintentv1.SubscribeRequest_AgentId:
+		return s.followAgent(ctx, c, scope.AgentId, asked.After, asked.Filter, asked.Admitted, server.Send)
+	case *openintentv1.SubscribeRequest_IntentId:
 		var intentNo int64
 		intentNo, err = s.locateIntent(ctx, scope.IntentId)
 		asked.Scope = following.IntentScope(intentNo)
 		if asked.Filter.Annotations {
 			asked.Scope = following.AnnotatedIntentScope(intentNo)
 		}
-	} else {
+	default:
 		var key channels.Key
 		key, err = s.locate(ctx, req.GetChannelId())
 		asked.Scope = following.ChannelScope(key)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/caller"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
@@ -111,14 +112,17 @@ func TestFiltersOfLiveStreams(t *testing.T) {
 
 func TestTheAgentScopeIsLeftToWhoeverHasItsLog(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
-		h.messaging.OnSubscribeAgent(func(_ context.Context, asked *AgentStream) error {
-			require.Equal(t, "alice", asked.By.Agent)
-			require.Equal(t, "bob", asked.AgentID)
-			require.Equal(t, reading.Filter{EventTypes: []string{"a"}, MessageType: message.TypeRequest, CorrelationID: "m"}, asked.Filter)
-			if err := asked.Admitted(*asked.After + 1); err != nil {
+		h.messaging.OnSubscribeAgent(func(
+			_ context.Context, by caller.Caller, agentID string, after *int64, filter reading.Filter,
+			admitted func(int64) error, send func(*openintentv1.SubscribeResponse) error,
+		) error {
+			require.Equal(t, "alice", by.Agent)
+			require.Equal(t, "bob", agentID)
+			require.Equal(t, reading.Filter{EventTypes: []string{"a"}, MessageType: message.TypeRequest, CorrelationID: "m"}, filter)
+			if err := admitted(*after + 1); err != nil {
 				return err
 			}
-			return asked.Send(&openintentv1.SubscribeResponse{Position: 7})
+			return send(&openintentv1.SubscribeResponse{Position: 7})
 		})
 		f, err := h.trySubscribe(as("alice"), &openintentv1.SubscribeRequest{
 			Scope: &openintentv1.SubscribeRequest_AgentId{AgentId: "bob"}, AfterPosition: ptr(int64(5)),

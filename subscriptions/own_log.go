@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"openintent/messaging"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 
@@ -31,60 +30,46 @@ const (
 
 // followAgent streams what reaches an agent: the agent's own log after a number, or from now on. The first stream that looks,
 // on any replica, numbers what is new. Each stream is a cursor over the numbers.
-func (s *Service) followAgent(ctx context.Context, asked *messaging.AgentStream) error {
-	if err := mayFollow(asked.By, asked.AgentID); err != nil {
+func (s *Service) followAgent(
+	ctx context.Context, by caller.Caller, agentID string, after *int64, filter reading.Filter,
+	admitted func(position int64) error, send func(*openintentv1.SubscribeResponse) error,
+) error {
+	if err := mayFollow(by, agentID); err != nil {
 		return err
 	}
-	st := newOwnLogStream(asked)
-	defer st.leave()
-	if err := st.join(ctx, s, asked); err != nil {
-		return err
+	st := &ownLogStream{
+		filter: filter, scope: by.Scope, send: func(response *openintentv1.SubscribeResponse) error { return asSendError(send(response)) },
 	}
-	return st.run(ctx)
-}
-
-func newOwnLogStream(asked *messaging.AgentStream) *ownLogStream {
-	send := asked.Send
-	return &ownLogStream{
-		filter: asked.Filter, scope: asked.By.Scope, caughtUp: asked.After == nil,
-		send: func(response *openintentv1.SubscribeResponse) error { return asSendError(send(response)) },
-	}
-}
-
-// join begins the stream and accepts it.
-func (st *ownLogStream) join(ctx context.Context, s *Service, asked *messaging.AgentStream) error {
 	err := onOwnGoroutine(func() error {
-		own, err := s.ownLog(ctx, asked.AgentID)
+		own, err := s.ownLog(ctx, agentID)
 		if err != nil {
 			return err
 		}
-		if st.filter.Annotations {
+		if filter.Annotations {
 			if err := s.numberAnnotations(ctx, own); err != nil {
 				return err
 			}
 		}
 		st.receiver = s.newReceiver(own)
 		st.observer = s.monitor.add(ownLogObserver(st.receiver))
-		return st.begin(ctx, asked.After)
+		return st.begin(ctx, after)
 	})
+	if st.receiver != nil {
+		defer st.close()
+		defer s.monitor.remove(st.observer)
+	}
 	if err != nil {
 		return err
 	}
-	if err := asked.Admitted(st.number); err != nil {
+	if err := admitted(st.number); err != nil {
 		return err
 	}
-	if st.caughtUp {
-		return st.sayCaughtUp()
+	if st.caughtUp = after == nil; st.caughtUp {
+		if err := st.sayCaughtUp(); err != nil {
+			return err
+		}
 	}
-	return nil
-}
-
-// leave ends what a stream has begun.
-func (st *ownLogStream) leave() {
-	if st.receiver != nil {
-		st.service.monitor.remove(st.observer)
-		st.close()
-	}
+	return st.run(ctx)
 }
 
 // ownLogObserver returns the observer through which the monitor wakes a stream.
