@@ -254,7 +254,7 @@ func TestAReturnIsAKnock(t *testing.T) {
 	})
 }
 
-// Whoever does not see the request any more is not reminded of it.
+// An agent that no longer sees the request is not reminded of it.
 func TestAReturnGoesOnlyToWhoSeesTheRequest(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		h.hire(t, "bob", "eric")
