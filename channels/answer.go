@@ -66,7 +66,7 @@ func (r *Rules) toWire(
 		MemberPolicy: openintentv1.MemberPolicy_MEMBER_POLICY_INTENT,
 		Options: &openintentv1.ChannelOptions{
 			Audit: proto.Bool(r.Audit), MaxMessages: proto.Int64(r.MaxMessages),
-			History: openintentv1.ChannelHistory_CHANNEL_HISTORY_ALL.Enum(),
+			History: openintentv1.ChannelHistory_CHANNEL_HISTORY_ALL.Enum(), TurnBudget: proto.Int64(r.TurnBudget),
 		},
 		Status:        openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN,
 		CreatedAt:     timestamppb.New(r.CreatedAt),

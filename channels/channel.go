@@ -43,6 +43,9 @@ const (
 // DefaultMaxMessages is how many messages a channel lists if its options do not say.
 const DefaultMaxMessages = 1000
 
+// DefaultTurnBudget is the turn budget of a channel whose options do not say.
+const DefaultTurnBudget = 20
+
 // Rules describe a channel and decide who takes part in it, as of one epoch of its intent. They never change once loaded and
 // may be shared.
 type Rules struct {
@@ -61,7 +64,9 @@ type Rules struct {
 	// MaxMessages is how many of the newest messages are listed; always above zero.
 	MaxMessages int64
 	History     History
-	CreatedAt   time.Time
+	// TurnBudget is how many messages two agents alone may exchange before the loop brake is put on; 0 means that there is no brake.
+	TurnBudget int64
+	CreatedAt  time.Time
 	// OpenedThrough is the newest message's ordinal when the policy last changed from explicit to intent.
 	OpenedThrough int64
 	// ClosedAt is the stored time of the closing. Zero means only that no closing is stored; ClosedBy decides whether the

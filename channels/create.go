@@ -88,6 +88,10 @@ func (s *Service) draft(c caller.Caller, req *openintentv1.CreateChannelRequest)
 	if err != nil {
 		return Rules{}, err
 	}
+	turnBudget, err := turnBudgetOf(options.TurnBudget)
+	if err != nil {
+		return Rules{}, err
+	}
 	return Rules{
 		History:     historyOf(options.GetHistory()),
 		TaskID:      req.GetTaskId(),
@@ -97,6 +101,7 @@ func (s *Service) draft(c caller.Caller, req *openintentv1.CreateChannelRequest)
 		Audit:       options.GetAudit(),
 		TTL:         ttl,
 		MaxMessages: maxMessages,
+		TurnBudget:  turnBudget,
 	}, nil
 }
 
@@ -106,6 +111,7 @@ func (s *Service) draft(c caller.Caller, req *openintentv1.CreateChannelRequest)
 func (s *Service) CreateImplicit(tx *database.Tx, head *intents.Head, name, createdBy string) (*Rules, error) {
 	return s.create(tx, head, Rules{
 		Name: name, CreatedBy: createdBy, Policy: PolicyIntent, MaxMessages: DefaultMaxMessages, History: HistoryAll,
+		TurnBudget: DefaultTurnBudget,
 	}, nil)
 }
 

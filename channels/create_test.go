@@ -36,6 +36,7 @@ func TestCreateMergesOptionsWithDefaults(t *testing.T) {
 		require.False(t, plain.GetOptions().GetAudit())
 		require.Nil(t, plain.GetOptions().TtlSeconds)
 		require.EqualValues(t, 1000, plain.GetOptions().GetMaxMessages())
+		require.EqualValues(t, 20, plain.GetOptions().GetTurnBudget())
 		require.Equal(t, open, plain.GetStatus())
 		require.Equal(t, at(60), plain.GetCreatedAt().AsTime())
 		require.Nil(t, plain.GetClosedAt())
@@ -45,13 +46,14 @@ func TestCreateMergesOptionsWithDefaults(t *testing.T) {
 		full := h.create(t, "alice", &createRequest{
 			IntentId: intentID, Name: "full", MemberPolicy: ptr(explicit),
 			Members: []string{"bob", "carol", "bob", "alice", "carol"},
-			Options: &optionsMessage{Audit: ptr(true), TtlSeconds: ptr(int64(3600))},
+			Options: &optionsMessage{Audit: ptr(true), TtlSeconds: ptr(int64(3600)), TurnBudget: ptr(int64(100))},
 		})
 		require.Equal(t, []string{"bob", "carol", "alice"}, full.GetMembers(), "in order, each agent once")
 		require.Equal(t, explicit, full.GetMemberPolicy())
 		require.True(t, full.GetOptions().GetAudit())
 		require.EqualValues(t, 3600, full.GetOptions().GetTtlSeconds())
 		require.EqualValues(t, 1000, full.GetOptions().GetMaxMessages())
+		require.EqualValues(t, 100, full.GetOptions().GetTurnBudget())
 
 		require.Equal(t, full.String(), h.get(t, full.GetId()).String(), "the answer equals the stored channel")
 		require.Equal(t, []string{plain.GetId(), full.GetId()}, ids(h.list(t, intentID, nil)))
@@ -76,6 +78,7 @@ func TestCreateRefusesBadInput(t *testing.T) {
 			"members":              {{Name: "n", Members: many}},
 			"options.ttl_seconds":  {{Name: "n", Options: &optionsMessage{TtlSeconds: ptr(int64(0))}}, {Name: "n", Options: &optionsMessage{TtlSeconds: ptr(int64(3153600001))}}},
 			"options.max_messages": {{Name: "n", Options: &optionsMessage{MaxMessages: ptr(int64(0))}}, {Name: "n", Options: &optionsMessage{MaxMessages: ptr(int64(1000000001))}}},
+			"options.turn_budget":  {{Name: "n", Options: &optionsMessage{TurnBudget: ptr(int64(1))}}, {Name: "n", Options: &optionsMessage{TurnBudget: ptr(int64(101))}}, {Name: "n", Options: &optionsMessage{TurnBudget: ptr(int64(-1))}}},
 		} {
 			for _, req := range requests {
 				req.IntentId = intentID

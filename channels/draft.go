@@ -14,6 +14,9 @@ import (
 const (
 	maxTTL         = 100 * 365 * 24 * time.Hour
 	maxMaxMessages = 1_000_000_000
+
+	minTurnBudget = 2 // a thread has more than two messages before anybody speaks of a loop
+	maxTurnBudget = 100
 )
 
 // CheckName refuses a text that cannot be a channel's name; field is the field of the request that has it. The server keeps a
@@ -79,4 +82,16 @@ func maxMessagesOf(bound *int64) (int64, error) {
 		return 0, fault.BadField("options.max_messages", "must lie between 1 and %d.", int64(maxMaxMessages))
 	}
 	return *bound, nil
+}
+
+// turnBudgetOf reads the turn budget from the wire; nil means the default.
+func turnBudgetOf(budget *int64) (int64, error) {
+	switch {
+	case budget == nil:
+		return DefaultTurnBudget, nil
+	case *budget != 0 && (*budget < minTurnBudget || *budget > maxTurnBudget):
+		return 0, fault.BadField("options.turn_budget", "must be 0, which switches the brake off, or lie between %d and %d.",
+			minTurnBudget, maxTurnBudget)
+	}
+	return *budget, nil
 }

@@ -32,6 +32,7 @@ type channelRow struct {
 	TTLSeconds  *int64 `gorm:"column:ttl_seconds"`
 	MaxMessages int64
 	History     string
+	TurnBudget  int64
 	// OpenedThrough is 0 for a channel that was never opened.
 	OpenedThrough int64
 	CreatedAt     int64 `gorm:"autoCreateTime:false"`
@@ -53,6 +54,7 @@ func (row channelRow) rules(intentID string) Rules {
 		Audit:         row.Audit,
 		MaxMessages:   row.MaxMessages,
 		History:       History(row.History),
+		TurnBudget:    row.TurnBudget,
 		OpenedThrough: row.OpenedThrough,
 		CreatedAt:     database.Time(row.CreatedAt),
 		Deleted:       row.DeletedAt != nil,
@@ -163,12 +165,13 @@ func loadRulesOf(tx *database.Tx, keys []Key, access map[int64]*intents.Rules) (
 		readInsiders,
 		database.Statement{
 			SQL: "SELECT intent_no, channel_no, id, name, task_id, created_by, policy, audit, ttl_seconds, max_messages," +
-				" history, opened_through, created_at, closed_at, deleted_at FROM channels WHERE " + in,
+				" history, turn_budget, opened_through, created_at, closed_at, deleted_at FROM channels WHERE " + in,
 			Args: args,
 			Scan: func(scanned database.Row) error {
 				var row channelRow
 				err := scanned.Scan(&row.IntentNo, &row.ChannelNo, &row.ID, &row.Name, &row.TaskID, &row.CreatedBy, &row.Policy,
-					&row.Audit, &row.TTLSeconds, &row.MaxMessages, &row.History, &row.OpenedThrough, &row.CreatedAt, &row.ClosedAt, &row.DeletedAt)
+					&row.Audit, &row.TTLSeconds, &row.MaxMessages, &row.History, &row.TurnBudget, &row.OpenedThrough,
+					&row.CreatedAt, &row.ClosedAt, &row.DeletedAt)
 				rows = append(rows, row)
 				return err
 			},
@@ -258,6 +261,7 @@ func insertChannel(tx *database.Tx, r *Rules) error {
 		TTLSeconds:  ttlSeconds(r.TTL),
 		MaxMessages: r.MaxMessages,
 		History:     string(r.History),
+		TurnBudget:  r.TurnBudget,
 		CreatedAt:   database.Micros(r.CreatedAt),
 	}
 	if r.TaskID != "" {
@@ -281,6 +285,7 @@ func updateChannel(tx *database.Tx, r *Rules) error {
 		"ttl_seconds":    ttlSeconds(r.TTL),
 		"max_messages":   r.MaxMessages,
 		"history":        string(r.History),
+		"turn_budget":    r.TurnBudget,
 		"opened_through": r.OpenedThrough,
 	}).Error
 }

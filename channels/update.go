@@ -42,9 +42,10 @@ const (
 	ttlField          = "options.ttl_seconds"
 	maxMessagesField  = "options.max_messages"
 	historyField      = "options.history"
+	turnBudgetField   = "options.turn_budget"
 	statusField       = "status"
 
-	optionsField = "options" // all four
+	optionsField = "options" // all five
 	idField      = "id"      // names the channel; a body may repeat it
 )
 
@@ -57,6 +58,7 @@ type update struct {
 	ttl         time.Duration
 	maxMessages int64
 	history     History
+	turnBudget  int64
 	closing     bool
 }
 
@@ -95,6 +97,11 @@ func (s *Service) update(channel *openintentv1.Channel, mask *fieldmaskpb.FieldM
 			return nil, err
 		}
 	}
+	if u.names(turnBudgetField) {
+		if u.turnBudget, err = turnBudgetOf(options.TurnBudget); err != nil {
+			return nil, err
+		}
+	}
 	if u.names(memberPolicyField) && channel.GetMemberPolicy() == openintentv1.MemberPolicy_MEMBER_POLICY_UNSPECIFIED {
 		// Otherwise a slip would set the default, and open a private channel to everyone on the intent.
 		return nil, fault.BadField("member_policy", "cannot be cleared; send explicit or intent, or leave it out.")
@@ -110,14 +117,16 @@ func namedFields(channel *openintentv1.Channel, paths []string) (map[string]bool
 	named := make(map[string]bool)
 	for _, path := range paths {
 		switch path {
-		case membersField, memberPolicyField, auditField, ttlField, maxMessagesField, historyField, statusField:
+		case membersField, memberPolicyField, auditField, ttlField, maxMessagesField, historyField, turnBudgetField, statusField:
 			named[path] = true
 		case optionsField:
 			if isEmpty(channel.GetOptions()) {
 				return nil, fault.BadField(optionsField,
 					"names no setting; name at least one, or send null to set all of them to their defaults.")
 			}
-			named[auditField], named[ttlField], named[maxMessagesField], named[historyField] = true, true, true, true
+			for _, option := range []string{auditField, ttlField, maxMessagesField, historyField, turnBudgetField} {
+				named[option] = true
+			}
 		case idField, "":
 		default:
 			return nil, fault.BadField(path, "cannot be changed; only members, member_policy, options and status can.")
@@ -134,7 +143,7 @@ func namedFields(channel *openintentv1.Channel, paths []string) (map[string]bool
 // for the defaults.
 func isEmpty(options *openintentv1.ChannelOptions) bool {
 	return options != nil && options.Audit == nil && options.TtlSeconds == nil && options.MaxMessages == nil &&
-		options.History == nil
+		options.History == nil && options.TurnBudget == nil
 }
 
 // apply changes an open channel.
@@ -156,6 +165,9 @@ func (s *Service) apply(tx *database.Tx, subject *subject, wanted *update) error
 	}
 	if wanted.names(historyField) {
 		rules.History = wanted.history
+	}
+	if wanted.names(turnBudgetField) {
+		rules.TurnBudget = wanted.turnBudget
 	}
 	if wanted.names(membersField) {
 		members, err := replaceMembers(tx, &rules, wanted.members, subject.count)

@@ -25,7 +25,7 @@ func TestUpdateChangesOnlyWhatTheMaskNames(t *testing.T) {
 		full := &channelMessage{
 			Id: id, Members: []string{"carol", "bob", "carol"},
 			MemberPolicy: openintentv1.MemberPolicy_MEMBER_POLICY_INTENT,
-			Options:      &optionsMessage{Audit: ptr(false), TtlSeconds: ptr(int64(90)), MaxMessages: ptr(int64(9))},
+			Options:      &optionsMessage{Audit: ptr(false), TtlSeconds: ptr(int64(90)), MaxMessages: ptr(int64(9)), TurnBudget: ptr(int64(0))},
 			Status:       closed,
 		}
 		expected := created
@@ -38,6 +38,7 @@ func TestUpdateChangesOnlyWhatTheMaskNames(t *testing.T) {
 			{"options.audit", func(c *channelMessage) { c.Options.Audit = ptr(false) }},
 			{"options.ttl_seconds", func(c *channelMessage) { c.Options.TtlSeconds = ptr(int64(90)) }},
 			{"options.max_messages", func(c *channelMessage) { c.Options.MaxMessages = ptr(int64(9)) }},
+			{"options.turn_budget", func(c *channelMessage) { c.Options.TurnBudget = ptr(int64(0)) }},
 		} {
 			answer, err := h.update(as("alice"), full, step.path)
 			require.NoError(t, err)
@@ -53,6 +54,7 @@ func TestUpdateChangesOnlyWhatTheMaskNames(t *testing.T) {
 		}{
 			{"options.ttl_seconds", func(c *channelMessage) { c.Options.TtlSeconds = nil }},
 			{"options.max_messages", func(c *channelMessage) { c.Options.MaxMessages = ptr(int64(1000)) }},
+			{"options.turn_budget", func(c *channelMessage) { c.Options.TurnBudget = ptr(int64(20)) }},
 			{"members", func(c *channelMessage) { c.Members = nil }},
 		} {
 			answer, err := h.update(as("alice"), &channelMessage{Id: id}, step.path)
@@ -106,6 +108,7 @@ func TestUpdateRefusesBadMasks(t *testing.T) {
 			{"members[0]", &channelMessage{Members: []string{"system"}}, []string{"members"}},
 			{"options.ttl_seconds", &channelMessage{Options: &optionsMessage{TtlSeconds: ptr(int64(0))}}, []string{"options.ttl_seconds"}},
 			{"options.max_messages", &channelMessage{Options: &optionsMessage{MaxMessages: ptr(int64(-1))}}, []string{"options"}},
+			{"options.turn_budget", &channelMessage{Options: &optionsMessage{TurnBudget: ptr(int64(1))}}, []string{"options"}},
 			{"member_policy", &channelMessage{}, []string{"member_policy"}},
 			{"member_policy", &channelMessage{Members: []string{"bob"}}, []string{"members", "member_policy"}},
 			{"status", &channelMessage{}, []string{"status"}},

@@ -231,7 +231,7 @@ func (y *history) sameChannel(t *rapid.T, expected *model.Channel, got *openinte
 		CreatedBy: expected.Creator, Members: expected.Members, MemberPolicy: policy(expected.Explicit),
 		Options: &openintentv1.ChannelOptions{
 			Audit: &expected.Audit, TtlSeconds: seconds(expected.TTL), MaxMessages: proto.Int64(int64(expected.Max)),
-			History: shownHistory(expected.FromJoin).Enum(),
+			History: shownHistory(expected.FromJoin).Enum(), TurnBudget: proto.Int64(20),
 		},
 		Status:       channelStatuses["closed"],
 		CreatedAt:    got.GetCreatedAt(), // the server's choice

@@ -64,7 +64,7 @@ def check_intent():
 
 def check_channel():
     intent, channel = new_channel("data", members=["alice", "bob"], member_policy="explicit", options={"audit": True})
-    assert channel["options"] == {"audit": True, "ttl_seconds": None, "max_messages": 1000, "history": "all"}
+    assert channel["options"] == {"audit": True, "ttl_seconds": None, "max_messages": 1000, "history": "all", "turn_budget": 20}
     assert channel["status"] == "open" and channel["members"] == ["alice", "bob"]
     assert bob.get_channel(channel["id"]) == channel
     assert bob.list_channels(intent.id) == [channel]

@@ -119,6 +119,10 @@ func TestWrongFields(t *testing.T) {
 		add(channels, "options.max_messages", `{"name":"x","options":{"max_messages":`+bad+`}}`)
 		add(channel, "options.max_messages", `{"options":{"max_messages":`+bad+`}}`)
 	}
+	for _, bad := range []string{`1`, `101`, `-1`, `2.5`, `"20"`, `[]`} {
+		add(channels, "options.turn_budget", `{"name":"x","options":{"turn_budget":`+bad+`}}`)
+		add(channel, "options.turn_budget", `{"options":{"turn_budget":`+bad+`}}`)
+	}
 	add(channels, "task_id", `{"name":"x","task_id":"nope"}`, `{"name":"x","task_id":5}`)
 	add(channels, "colour", `{"name":"x","colour":"red"}`)
 	add(channels, "options.colour", `{"name":"x","options":{"colour":"red"}}`)
