@@ -9,12 +9,13 @@
 // which threads an agent wrote is its own (threads.go).
 //
 // Two steps lead to a judgement. The first row of the table (table.go) that applies decides. Then the later rules change what it
-// decided (later.go): a claim of somebody else, and the sender's own wish. Both are lists, and an explanation walks the same lists.
+// decided (later.go): a claim of somebody else, the loop brake, and the sender's own wish. Both are lists, and an explanation walks the same lists.
 //
 // What must hold:
 //
 //   - Only a recipient gets a judgement. A mention makes nobody a recipient.
 //   - The sender's wish never raises anything.
+//   - The loop brake changes nothing for requests with an obligation.
 //   - A knock shows nothing of the payload.
 //   - A fence is shown to the holder of the claim alone.
 //   - Recipients with the same Relation get the same judgement of a message, except for claims that they hold themselves. Where a

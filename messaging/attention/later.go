@@ -6,10 +6,11 @@ type laterRule struct {
 	change func(q *question, decided *Verdict) bool
 }
 
-// laterRules follow the table, in this order. A brake on two agents that only answer each other will come before the sender's wish.
+// laterRules follow the table, in this order.
 var laterRules = []laterRule{
 	{"edited_after_response", (*question).editedAfterResponse},
 	{"claimed_by_other", (*question).claimedByOther},
+	{"loop_brake", (*question).brake},
 	{"sender_wish", (*question).wish},
 }
 
@@ -28,6 +29,17 @@ func (q *question) claimedByOther(decided *Verdict) bool {
 		return false
 	}
 	decided.Policy, decided.Reason = mustNotRespond, "claimed_by_other"
+	return true
+}
+
+// brake takes a message aside that was stored while the loop brake was on. A request with an obligation, open or not, and a reminder of
+// one are exempt.
+func (q *question) brake(decided *Verdict) bool {
+	_, obliges := obligationOf(q.Message)
+	if obliges || q.Conversation == nil || !q.Conversation.Braked {
+		return false
+	}
+	decided.Policy, decided.Injection, decided.Reason = mustNotRespond, toolMailbox, "loop_brake"
 	return true
 }
 

@@ -33,6 +33,7 @@ func drawMessage(t *rapid.T) *message.Message {
 		Priority:     rapid.SampledFrom([]message.Priority{"", "low", "high", "urgent"}).Draw(t, "priority"),
 		Directedness: openintentv1.Directedness(rapid.Int32Range(0, 3).Draw(t, "directedness")),
 		Policy:       openintentv1.ResponsePolicy(rapid.Int32Range(0, 4).Draw(t, "policy")),
+		Braked:       rapid.Bool().Draw(t, "braked"),
 	}
 	if rapid.Bool().Draw(t, "collects") {
 		m.Conversation.Collect = rapid.SampledFrom([]*message.Collect{
@@ -80,6 +81,9 @@ func TestTheWishNeverRaises(t *testing.T) {
 func TestWhatMustBeAnsweredIsNeverQuieterThanAKnock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, facts := drawMessage(t), drawFacts(t)
+		if facts.Owed && m.Conversation != nil {
+			m.Conversation.Obligation = &message.Obligation{}
+		}
 		j := Judge(m, facts, now)
 		if j.Policy == mustRespond {
 			require.LessOrEqual(t, j.Injection, notify)

@@ -43,6 +43,7 @@ var (
 	ackKind  who = func(m *message.Message, f *Facts) { talk(m).Kind = "ack" }
 	owed     who = func(m *message.Message, f *Facts) { talk(m).Obligation, f.Owed = &message.Obligation{}, true }
 	reminder who = func(m *message.Message, f *Facts) { talk(m).Return = &message.Return{Position: 7} }
+	braked   who = func(m *message.Message, f *Facts) { talk(m).Braked = true }
 	edited   who = func(m *message.Message, f *Facts) { f.EditedAfterResponse = true }
 	mine     who = func(m *message.Message, f *Facts) { f.Claims = append(f.Claims, Claim{"bob", 7, now.Add(time.Minute)}) }
 	others   who = func(m *message.Message, f *Facts) {
@@ -151,6 +152,18 @@ func TestTheTable(t *testing.T) {
 		{"claimed by other before a mention", given(toRole, named, others), request, "to_me / must_not_respond / buffered, claimed_by_other"},
 		{"a claim adds nothing to ambient", given(everyone, others), notice, "ambient / must_not_respond / tool_mailbox, ambient"},
 
+		// Then the loop brake.
+		{"braked", given(toMeIs, braked), request, "to_me / must_not_respond / tool_mailbox, loop_brake"},
+		{"braked", given(toMeIs, braked), response, "to_me / must_not_respond / tool_mailbox, loop_brake"},
+		{"braked", given(toMeIs, braked), notice, "to_me / must_not_respond / tool_mailbox, loop_brake"},
+		{"braked", given(everyone, braked, inThread), broadcast, "to_my_role / must_not_respond / tool_mailbox, loop_brake"},
+		{"braked status", given(everyone, braked, kind("status")), notice, "ambient / must_not_respond / tool_mailbox, loop_brake"},
+		{"braked after a claim", given(toMeIs, braked, others), request, "to_me / must_not_respond / tool_mailbox, loop_brake"},
+		{"braked, though owed", given(toMeIs, braked, owed), request, "to_me / must_respond / buffered, obligation"},
+		{"braked, though owed by my role", given(toRole, braked, owed), request, "to_my_role / must_respond / notify, obligation"},
+		{"braked, though a reminder", given(toMeIs, braked, reminder, owed), notice, "to_me / must_respond / notify, obligation_return"},
+		{"wish after a brake", given(toMeIs, braked, wishes(ambient, mustRespond)), request, "ambient / must_not_respond / tool_mailbox, sender_wish"},
+
 		// Then the sender's own wish.
 		{"wish", given(toMeIs, wishes(0, ackOnly)), request, "to_me / ack_only / buffered, sender_wish"},
 		{"wish", given(toMeIs, wishes(ambient, 0)), notice, "ambient / ack_only / buffered, sender_wish"},
@@ -191,6 +204,7 @@ func TestExplanationsWalkTheSameRules(t *testing.T) {
 		{"to_my_role", "decides: to_my_role / may_respond / notify"},
 		{"edited_after_response", "changes nothing"},
 		{"claimed_by_other", "changes it to to_my_role / must_not_respond / notify, reason claimed_by_other"},
+		{"loop_brake", "changes nothing"},
 		{"sender_wish", "changes nothing"},
 	}, Judge(m, facts, now).rules())
 }

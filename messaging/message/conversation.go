@@ -51,6 +51,9 @@ type Conversation struct {
 	Obligation *Obligation `json:"obligation,omitempty"`
 	Return     *Return     `json:"return,omitempty"`
 
+	// Braked is true if the loop brake was on when the message was stored. Clients see it in what attention says of the message.
+	Braked bool `json:"braked,omitempty"`
+
 	// Revision counts how often the content was given; it is 0 before the first edit, and then at least 2.
 	Revision  int       `json:"revision,omitempty"`
 	EditedAt  time.Time `json:"edited_at,omitzero"`
@@ -154,7 +157,7 @@ func (c *Conversation) Columns() (threadPosition *int64, fields []byte) {
 func (c *Conversation) Empty() bool {
 	return c.ParentID == "" && c.ThreadID == "" && c.Subject == "" && c.Kind == "" && c.TaskID == "" && c.Priority == "" &&
 		len(c.Mentions) == 0 && !c.MentionsGiven && c.Collect == nil && c.Obligation == nil && c.Return == nil &&
-		c.Directedness == 0 && c.Policy == 0 && c.Revision == 0
+		c.Directedness == 0 && c.Policy == 0 && c.Revision == 0 && !c.Braked
 }
 
 // Outline returns what of the conversation decides about other messages: the thread, how many answers a request wants, and whether the
@@ -164,6 +167,19 @@ func (c *Conversation) Outline() *Conversation {
 		return nil
 	}
 	return &Conversation{ThreadID: c.ThreadID, ThreadPosition: c.ThreadPosition, Collect: c.Collect, DeletedAt: c.DeletedAt}
+}
+
+// onlyBraked is what a message carries that would carry nothing without the brake.
+var onlyBraked = &Conversation{Braked: true}
+
+// WithBrake returns the conversation of a message that is braked.
+func (c *Conversation) WithBrake() *Conversation {
+	if c == nil {
+		return onlyBraked
+	}
+	braked := *c
+	braked.Braked = true
+	return &braked
 }
 
 // Size is how many bytes of a page the conversation takes up.

@@ -114,6 +114,7 @@ func (b *batch) decideAll() error {
 		b.began[head.IntentNo] = head.Copy()
 	}
 	b.appender = newAppender(b.tx, b.counts, b.audiences)
+	b.brakes.takeBack()
 	for i, s := range b.submissions {
 		head := b.heads.Get(s.draft.IntentNo)
 		if head == nil && b.mayExist(s.draft.IntentNo) {
@@ -149,6 +150,7 @@ func (b *batch) mayExist(intentNo int64) bool {
 func (b *batch) deliver() {
 	b.audiences.learn(b.heads, b.began, b.appender.reached, b.reached)
 	b.cache.learn(b)
+	b.brakes.keep()
 	passedOver := b.passedOver
 	for i, s := range b.submissions {
 		if len(passedOver) > 0 && passedOver[0] == s {
@@ -197,9 +199,13 @@ func (b *batch) place(head *intents.Head, d *Draft) (m *message.Message, replaye
 	if d.MessageType == message.TypeRequest {
 		head.Follow(b.presences[d.Target].DepartedAt) // a request that the departure does not end has a time after it
 	}
+	agents := b.brake(head, channel, d)
 	m, err = b.appender.add(head, channel, b.request(d), d)
 	if err == nil {
 		err = b.noteAnswer(head, channel, d)
+	}
+	if err == nil && agents != nil {
+		err = b.tellOfBrake(head, channel, m, agents)
 	}
 	if err == nil && d.Key != "" {
 		b.keys[place] = recordOf(d, m)

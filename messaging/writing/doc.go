@@ -42,6 +42,12 @@
 //	                               │ held
 //	                               └────> aside, by intent ── when due ──> batch
 //
+// # The loop brake
+//
+// The writer counts in memory what two agents alone exchange (dialogue.go), and notes on a message if the brake is on (loop_brake.go).
+// What it remembers is bounded for each intent (brakes.go), and belongs to the writer's goroutine. Counting asks nothing of the database.
+// Only the first message under a brake of which a coordinator is told is not stored in one round trip.
+//
 // # Failure
 //
 // When the connection is lost at the commit, the writer looks for its messages by their ids, which were made beforehand. It does

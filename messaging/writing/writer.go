@@ -29,6 +29,7 @@ type Writer struct {
 	audiences audiences
 	// cache belongs to the writer's goroutine alone.
 	cache   *optimisticCache
+	brakes  *brakes // likewise
 	logger  *slog.Logger
 	observe func(size int, atOnce bool)
 	refused func(reason string)
@@ -87,7 +88,7 @@ func New(cfg Config) *Writer {
 	return &Writer{
 		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, hub: cfg.Hub, logger: cfg.Logger,
 		observe: cfg.ObserveBatch, refused: cfg.ObserveRefused,
-		audiences: newAudiences(), cache: newOptimisticCache(), queue: newQueue(), finished: make(chan struct{}),
+		audiences: newAudiences(), cache: newOptimisticCache(), brakes: newBrakes(), queue: newQueue(), finished: make(chan struct{}),
 	}
 }
 
@@ -287,7 +288,7 @@ func (w *Writer) transactAtOnce(ctx context.Context, submissions []*submission, 
 		b = newBatch(w, tx, submissions)
 		return b.runAtOnce(recalled)
 	})
-	if err != nil && !errors.Is(err, errRefusedAtOnce) && !errors.Is(err, errDoubtful) {
+	if err != nil && !errors.Is(err, errRefusedAtOnce) && !errors.Is(err, errDoubtful) && !errors.Is(err, errUntold) {
 		w.cache.doubt(recalled.heads)
 	}
 	return b, err
