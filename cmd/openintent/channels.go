@@ -20,6 +20,9 @@ type channelsCommand struct {
 	Remove channelRemoveCommand `cmd:"" help:"Remove members from a channel."`
 }
 
+// usualTurnBudget is the turn budget of a channel whose options do not say; it is not worth a line.
+const usualTurnBudget = 20
+
 // channelListCommand lists an intent's channels.
 type channelListCommand struct {
 	connection
@@ -83,6 +86,7 @@ type channelCreateCommand struct {
 	TTL         time.Duration `name:"ttl" placeholder:"DURATION" help:"Close the channel when nothing has been sent for this long."`
 	MaxMessages int64         `placeholder:"N" help:"How many messages the channel keeps (1000)."`
 	History     string        `enum:",all,from_join" default:"" placeholder:"HISTORY" help:"What members see who are added later: all, or from_join (only messages that are sent after they were added) (all)."`
+	TurnBudget  *int64        `placeholder:"N" help:"How many messages two agents alone may exchange within 10 minutes before the loop brake is put on; 0: no brake (20)."`
 	Task        string        `placeholder:"ID" help:"Task of the intent; the channel closes when it ends."`
 }
 
@@ -102,7 +106,7 @@ func (c *channelCreateCommand) Run(ctx context.Context, to terminal) error {
 	defer func() { _ = client.Close() }()
 	created, err := client.CreateChannel(ctx, intent, c.Name, openintent.ChannelOptions{
 		Members: c.Member, MemberPolicy: openintent.MemberPolicy(c.Policy), Audit: c.Audit, TTL: c.TTL,
-		MaxMessages: c.MaxMessages, History: openintent.History(c.History), TaskID: c.Task,
+		MaxMessages: c.MaxMessages, History: openintent.History(c.History), TurnBudget: c.turnBudget(), TaskID: c.Task,
 	})
 	if err != nil {
 		return err
@@ -115,6 +119,17 @@ func (c *channelCreateCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	return lines(to, channel)
+}
+
+// turnBudget returns the budget as the SDK takes it: 0 is the server's default, and a negative number is no brake.
+func (c *channelCreateCommand) turnBudget() int64 {
+	switch {
+	case c.TurnBudget == nil:
+		return 0
+	case *c.TurnBudget == 0:
+		return -1
+	}
+	return *c.TurnBudget
 }
 
 // channelShowCommand shows a channel.
@@ -230,6 +245,9 @@ func channelFields(ch *openintentv1.Channel) (shown fields) {
 	shown.add("keeps", strconv.FormatInt(ch.GetOptions().GetMaxMessages(), 10)+" messages")
 	if ch.GetOptions().GetHistory() == openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN {
 		shown.add("history", word(ch.GetOptions().GetHistory()))
+	}
+	if budget := ch.GetOptions().GetTurnBudget(); budget != usualTurnBudget {
+		shown.add("turn budget", strconv.FormatInt(budget, 10))
 	}
 	shown.add("sent", strconv.FormatInt(ch.GetMessageCount(), 10)+" messages")
 	shown.add("last message", clock(ch.GetLastMessageAt()))

@@ -66,6 +66,9 @@ type ChannelOptions struct {
 	MaxMessages int64
 	// History is HistoryAll when it is empty.
 	History History
+	// TurnBudget is how many messages two agents alone may exchange within 10 minutes before the loop brake is put on, between 2 and 100;
+	// 0 means 20, and a negative number means that there is no brake.
+	TurnBudget int64
 	// TaskID binds the channel to a task.
 	TaskID string
 }
@@ -83,6 +86,7 @@ type Channel struct {
 	TTL           time.Duration
 	MaxMessages   int64
 	History       History
+	TurnBudget    int64
 	Status        ChannelStatus
 	CreatedAt     time.Time
 	ClosedAt      time.Time
@@ -97,8 +101,8 @@ func (c *Client) channel(ch *openintentv1.Channel) *Channel {
 		ID: ch.GetId(), IntentID: ch.GetIntentId(), TaskID: ch.GetTaskId(), Name: ch.GetName(), CreatedBy: ch.GetCreatedBy(),
 		Members: ch.GetMembers(), MemberPolicy: memberPolicies.word(ch.GetMemberPolicy()), Audit: ch.GetOptions().GetAudit(),
 		TTL: time.Duration(ch.GetOptions().GetTtlSeconds()) * time.Second, MaxMessages: ch.GetOptions().GetMaxMessages(),
-		History: histories.word(ch.GetOptions().GetHistory()),
-		Status:  channelStatuses.word(ch.GetStatus()), CreatedAt: timeOf(ch.GetCreatedAt()), ClosedAt: timeOf(ch.GetClosedAt()),
+		History: histories.word(ch.GetOptions().GetHistory()), TurnBudget: ch.GetOptions().GetTurnBudget(),
+		Status: channelStatuses.word(ch.GetStatus()), CreatedAt: timeOf(ch.GetCreatedAt()), ClosedAt: timeOf(ch.GetClosedAt()),
 		MessageCount: ch.GetMessageCount(), LastMessageAt: timeOf(ch.GetLastMessageAt()), client: c,
 	}
 }
@@ -135,6 +139,10 @@ func (c *Client) CreateChannel(ctx context.Context, intentID, name string, optio
 	}
 	if options.MaxMessages != 0 {
 		request.Options.MaxMessages = &options.MaxMessages
+	}
+	if options.TurnBudget != 0 {
+		budget := max(options.TurnBudget, 0)
+		request.Options.TurnBudget = &budget
 	}
 	request.Options.History = histories.number(options.History)
 	repeating := false

@@ -24,7 +24,7 @@ const createNames: Names<CreateChannelOptions> = {
   options: true,
   taskId: true,
 };
-const settingNames: Names<ChannelOptions> = { audit: true, ttlSeconds: true, maxMessages: true, history: true };
+const settingNames: Names<ChannelOptions> = { audit: true, ttlSeconds: true, maxMessages: true, history: true, turnBudget: true };
 
 /** How often `open` tries, when others create and close channels of the same name meanwhile. */
 const openAttempts = 5;

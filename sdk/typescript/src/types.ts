@@ -89,6 +89,8 @@ export interface ChannelOptions {
   readonly maxMessages: number;
   /** What members added later see: everything that is listed, or only what is sent after they were added. */
   readonly history: ChannelHistory;
+  /** How many messages two agents alone may exchange within 10 minutes before the loop brake is put on; 0: there is no brake. */
+  readonly turnBudget: number;
 }
 
 /** What a member sees of the messages that were sent before a manager added it. */

@@ -26,12 +26,14 @@ ERROR_MARK = "openintent_error"
 class ChannelOptions:
     """A channel's settings: whether its messages are copied to the event log, how many seconds it stays open after its last
     message (None: until its intent ends), how many messages are kept, and what members added later see: `all` that is kept,
-    or with `from_join` what is sent after they were added."""
+    or with `from_join` what is sent after they were added. `turn_budget` is how many messages two agents alone may exchange
+    within 10 minutes before the loop brake is put on (None: 20; 0: there is no brake)."""
 
     audit: bool = False
     ttl_seconds: int | None = None
     max_messages: int | None = None
     history: str = "all"
+    turn_budget: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,7 @@ def channel_of(wire: channels_pb2.Channel) -> Channel:
             ttl_seconds=options.ttl_seconds if options.HasField("ttl_seconds") else None,
             max_messages=options.max_messages if options.HasField("max_messages") else None,
             history=_history(options),
+            turn_budget=options.turn_budget if options.HasField("turn_budget") else None,
         ),
         status=word(channels_pb2.ChannelStatus, "CHANNEL_STATUS_", wire.status),
         created_at=time_of(wire.created_at),

@@ -99,6 +99,7 @@ export function toChannel(wire: WireChannel): Channel {
       ttlSeconds: wire.options?.ttlSeconds === undefined ? null : Number(wire.options.ttlSeconds),
       maxMessages: Number(wire.options?.maxMessages ?? 1000),
       history: wire.options?.history === WireChannelHistory.FROM_JOIN ? "from_join" : "all",
+      turnBudget: Number(wire.options?.turnBudget ?? 20),
     },
     status: wire.status === WireChannelStatus.OPEN ? "open" : "closed",
     createdAt: requiredDate(wire.createdAt),

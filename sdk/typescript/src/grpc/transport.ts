@@ -44,7 +44,7 @@ export class GrpcTransport implements Transport {
   }
 
   async createChannel(request: CreateChannelRequest, attempt: Attempt): Promise<Channel> {
-    const { audit, ttlSeconds, maxMessages, history } = request.options;
+    const { audit, ttlSeconds, maxMessages, history, turnBudget } = request.options;
     const wire = {
       intentId: request.intentId,
       name: request.name,
@@ -55,6 +55,7 @@ export class GrpcTransport implements Transport {
         ttlSeconds: ttlSeconds == null ? undefined : BigInt(ttlSeconds),
         maxMessages: maxMessages === undefined ? undefined : BigInt(maxMessages),
         history: history === undefined ? undefined : (channelHistories[history] ?? badWord),
+        turnBudget: turnBudget === undefined ? undefined : BigInt(turnBudget),
       },
       taskId: request.taskId,
     };

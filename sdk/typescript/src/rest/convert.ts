@@ -45,6 +45,7 @@ export function toChannel(value: unknown): Channel {
       ttlSeconds: wire["options"]?.["ttl_seconds"] ?? null,
       maxMessages: wire["options"]?.["max_messages"] ?? 1000,
       history: wire["options"]?.["history"] ?? "all",
+      turnBudget: wire["options"]?.["turn_budget"] ?? 20,
     },
     status: wire["status"],
     createdAt: requiredDate(wire["created_at"]),

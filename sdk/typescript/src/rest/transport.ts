@@ -44,12 +44,12 @@ export class RestTransport implements Transport {
   }
 
   async createChannel(request: CreateChannelRequest, attempt: Attempt): Promise<Channel> {
-    const { audit, ttlSeconds, maxMessages, history } = request.options;
+    const { audit, ttlSeconds, maxMessages, history, turnBudget } = request.options;
     const body = {
       name: request.name,
       members: request.members,
       member_policy: request.memberPolicy,
-      options: { audit, ttl_seconds: ttlSeconds, max_messages: maxMessages, history },
+      options: { audit, ttl_seconds: ttlSeconds, max_messages: maxMessages, history, turn_budget: turnBudget },
       task_id: request.taskId,
     };
     return toChannel(await this.#call(attempt, { method: "POST", path: path`intents/${request.intentId}/channels`, body }));
