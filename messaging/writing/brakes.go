@@ -12,7 +12,7 @@ const (
 )
 
 // brakes remember the dialogues of the intents to which this writer has written. Only the writer's goroutine uses them. Nothing of them
-// is stored: after a crash the counting begins anew, and messages that are braked stay so.
+// is stored: after a crash the counting begins anew, and messages that are braked stay so. A replica knows nothing of what others write.
 //
 // A message is counted when it is decided, because the next one of its batch may depend on that. So the brakes note what an attempt has
 // changed, until its commit. The next attempt after one that failed takes that back.
