@@ -21,6 +21,7 @@ const (
 	messageEvent = messageEventType
 	closedEvent  = "channel_closed"
 	errorEvent   = "error"
+	digestEvent  = "message_digest"
 	// otherEvent is the name of a logged event whose type cannot be a name in a stream. Its data contains the type.
 	otherEvent = "event"
 )
@@ -78,6 +79,9 @@ func (f eventForm) delivery(id int64, d delivered) (string, error) {
 	case d.GetAnnotation() != nil:
 		name = d.GetAnnotation().GetType()
 		data, err = f.placed(d, d.GetAnnotation())
+	case digestOf(d) != nil:
+		name = digestEvent
+		data, err = f.placed(d, digestOf(d))
 	case f.clientNames:
 		name = f.name(logged.GetEventType())
 		data, err = clientData(logged)
@@ -107,6 +111,7 @@ func (f eventForm) placed(d delivered, object proto.Message) ([]byte, error) {
 	switch d := d.(type) {
 	case *openintentv1.SubscriptionDelivery:
 		data = strconv.AppendInt(append(data, `,"attempt":`...), int64(d.GetAttempt()), 10)
+		data, err = appendTogether(data, d)
 	case *openintentv1.SubscribeResponse:
 		if d.GetBackfill() {
 			data = append(data, `,"backfill":true`...)
@@ -116,6 +121,41 @@ func (f eventForm) placed(d delivered, object proto.Message) ([]byte, error) {
 		}
 	}
 	return append(data, '}'), err
+}
+
+// digestOf returns the digest of a delivery; nil if it has none.
+func digestOf(d delivered) *openintentv1.Digest {
+	if delivery, ok := d.(*openintentv1.SubscriptionDelivery); ok {
+		return delivery.GetDigest()
+	}
+	return nil
+}
+
+// appendTogether appends what comes with a message in the same delivery: the messages before it, and a digest.
+func appendTogether(data []byte, d *openintentv1.SubscriptionDelivery) (_ []byte, err error) {
+	if len(d.GetSourceIds()) > 0 {
+		data = append(data, `,"source_ids":[`...)
+		for i, id := range d.GetSourceIds() {
+			if i > 0 {
+				data = append(data, ',')
+			}
+			data = jsonform.AppendString(data, id)
+		}
+		data = append(data, `],"earlier":[`...)
+		for i, one := range d.GetEarlier() {
+			if i > 0 {
+				data = append(data, ',')
+			}
+			if data, err = jsonform.Append(data, one); err != nil {
+				return nil, err
+			}
+		}
+		data = append(data, ']')
+	}
+	if d.GetDigest() != nil && d.GetMessage() != nil {
+		return jsonform.Append(append(data, `,"digest":`...), d.GetDigest())
+	}
+	return data, nil
 }
 
 // logged returns a logged event as lists of events show it to this client.
@@ -133,7 +173,7 @@ func (f eventForm) name(eventType string) string {
 		return client
 	}
 	switch eventType {
-	case messageEvent, closedEvent, errorEvent:
+	case messageEvent, closedEvent, errorEvent, digestEvent:
 		return otherEvent
 	}
 	if strings.ContainsFunc(eventType, func(c rune) bool { return !unicode.IsPrint(c) }) {

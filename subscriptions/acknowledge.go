@@ -117,8 +117,10 @@ func (s *Service) forgetDead(tx *database.Tx, sub *subscription, dead []delivery
 	for _, intentNo := range order {
 		var positions []int64
 		for _, d := range dead {
-			if d.intentNo == intentNo && d.channelNo != 0 {
-				positions = append(positions, d.position)
+			for _, place := range d.messages() {
+				if place[0] == intentNo {
+					positions = append(positions, place[1])
+				}
 			}
 		}
 		others, err := deadElsewhere(tx, sub, intentNo, positions)

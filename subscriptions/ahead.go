@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"openintent/database"
-	"openintent/messaging"
 	"openintent/messaging/reading"
 )
 
@@ -132,7 +131,7 @@ func (st *deliveryStream) sendPage(
 	ctx context.Context, b *backlog, room int,
 ) (sent int, done, ended bool, err error) {
 	after := st.ledger.position(b.intentNo)
-	page, err := st.readPage(ctx, b.intentNo, after, min(room, gatherPage))
+	page, err := st.service.readPage(ctx, st.sub, st.sub.filter.Attention, b.intentNo, after, min(room, gatherPage))
 	if isRefusal(err) && st.sub.wide() {
 		st.gatherer.refused[b.intentNo] = b.epoch
 		return 0, true, false, nil
@@ -156,21 +155,6 @@ func (st *deliveryStream) sendPage(
 	}
 	st.ledger.pass(b.intentNo, page.Through)
 	return sent, page.Through >= min(b.through, page.Last) || page.Through <= after, page.Ended, nil
-}
-
-// readPage reads a page of an intent's log. If the subscription asks what messages ask of their reader, it reads that too.
-func (st *deliveryStream) readPage(ctx context.Context, intentNo, after int64, limit int) (messaging.FeedPage, error) {
-	feed := st.sub.feed(intentNo)
-	page, err := st.service.messaging.ReadFeed(ctx, feed, after, limit)
-	if err != nil || !feed.Filter.Attention || len(page.Entries) == 0 {
-		return page, err
-	}
-	positions := make([]int64, len(page.Entries))
-	for i, entry := range page.Entries {
-		positions[i] = entry.Position
-	}
-	page.Entries, err = st.service.messaging.ReadEntries(ctx, feed, positions)
-	return page, err
 }
 
 // sendNew numbers an entry and sends it. It does so only while nobody else can have taken the lease.
@@ -198,6 +182,6 @@ func (st *deliveryStream) sendNew(ctx context.Context, entry reading.Entry, now 
 	if err := st.consumer.handing(func() error { return asSendError(st.send(wire)) }); err != nil {
 		return err
 	}
-	st.service.recordOffered(st.sub, parcel{given, entry, wire})
+	st.service.recordOffered(st.sub, parcel{delivery: given, entry: entry, wire: wire})
 	return nil
 }

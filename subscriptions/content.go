@@ -12,11 +12,30 @@ import (
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/messaging"
 	"openintent/pages"
 )
 
 // pageBytes bounds the size of one answer.
 const pageBytes = 3 << 20
+
+// readPage reads a page of an intent's log, and what its messages ask of the subscriber if that is wanted.
+func (s *Service) readPage(
+	ctx context.Context, sub *subscription, attention bool, intentNo, after int64, limit int,
+) (messaging.FeedPage, error) {
+	feed := sub.feed(intentNo)
+	page, err := s.messaging.ReadFeed(ctx, feed, after, limit)
+	if err != nil || !attention || len(page.Entries) == 0 {
+		return page, err
+	}
+	positions := make([]int64, len(page.Entries))
+	for i, entry := range page.Entries {
+		positions[i] = entry.Position
+	}
+	feed.Filter.Attention = true
+	page.Entries, err = s.messaging.ReadEntries(ctx, feed, positions)
+	return page, err
+}
 
 // contents reads the contents of deliveries as the subscriber may see them now, by number. If a content is missing from the
 // result, it is gone, or the subscriber may no longer see it. If the subscriber has lost access to an intent and passing is
@@ -52,11 +71,13 @@ func (s *Service) contents(
 func byPlace(rows []delivery) (numbers map[int64]map[int64]int64, order []int64) {
 	numbers = make(map[int64]map[int64]int64)
 	for _, d := range rows {
-		if numbers[d.intentNo] == nil {
-			numbers[d.intentNo] = make(map[int64]int64)
-			order = append(order, d.intentNo)
+		for _, place := range d.places() {
+			if numbers[place[0]] == nil {
+				numbers[place[0]] = make(map[int64]int64)
+				order = append(order, place[0])
+			}
+			numbers[place[0]][place[1]] = d.number
 		}
-		numbers[d.intentNo][d.position] = d.number
 	}
 	return numbers, order
 }
@@ -65,12 +86,17 @@ func byPlace(rows []delivery) (numbers map[int64]map[int64]int64, order []int64)
 type parcel struct {
 	delivery
 	entry reading.Entry
+	// parts are set in subscriptions with windows: all for which the delivery stands, oldest first (windows_content.go).
+	parts []reading.Entry
 	wire  *openintentv1.SubscriptionDelivery
 }
 
 // pack reads the contents of as many deliveries as fit into a page. It returns the parcels, and the deliveries to skip because
 // they contain nothing for the subscriber.
 func (s *Service) pack(ctx context.Context, sub *subscription, rows []delivery) (parcels []parcel, gone []delivery, err error) {
+	if sub.windowed() {
+		return s.packTogether(ctx, sub, rows)
+	}
 	found, err := s.contents(ctx, sub, sub.filter, rows, sub.wide())
 	if err != nil {
 		return nil, nil, err
@@ -89,7 +115,7 @@ func (s *Service) pack(ctx context.Context, sub *subscription, rows []delivery) 
 		if size += proto.Size(wire); size > pageBytes && len(parcels) > 0 {
 			break
 		}
-		parcels = append(parcels, parcel{d, entry, wire})
+		parcels = append(parcels, parcel{delivery: d, entry: entry, wire: wire})
 	}
 	return parcels, gone, nil
 }
@@ -104,13 +130,13 @@ func (s *Service) deadLetters(
 		if err != nil {
 			return nil, err
 		}
-		found, err := s.contents(ctx, sub, sub.filter, rows, true)
+		found, err := s.letterContents(ctx, sub, rows)
 		if err != nil {
 			return nil, err
 		}
 		for _, d := range rows {
 			letter := &openintentv1.DeadLetter{Reason: d.reason, DeadAt: timestamppb.New(d.deadAt)}
-			if letter.Delivery, err = toWire(sub, d, entryOrNil(found, d.number)); err != nil {
+			if letter.Delivery, err = wireOf(sub, d, found[d.number]); err != nil {
 				return nil, err
 			}
 			letter.Delivery.IntentId = ids[d.intentNo]
@@ -128,11 +154,17 @@ func (s *Service) deadLetters(
 	return letters, nil
 }
 
-func entryOrNil(found map[int64]reading.Entry, number int64) *reading.Entry {
-	if entry, there := found[number]; there {
-		return &entry
+// letterContents reads the contents of dead letters, by number.
+func (s *Service) letterContents(ctx context.Context, sub *subscription, rows []delivery) (map[int64][]reading.Entry, error) {
+	if sub.windowed() {
+		return s.sourceContents(ctx, sub, rows, true)
 	}
-	return nil
+	found, err := s.contents(ctx, sub, sub.filter, rows, true)
+	entries := make(map[int64][]reading.Entry, len(found))
+	for number, entry := range found {
+		entries[number] = []reading.Entry{entry}
+	}
+	return entries, err
 }
 
 // deadLetterRows reads dead letters with the ids of their intents.

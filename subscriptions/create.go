@@ -75,6 +75,9 @@ func (s *Service) draft(
 	if err := s.checkPosting(draft); err != nil {
 		return nil, err
 	}
+	if err := draft.letWait(req); err != nil {
+		return nil, err
+	}
 	return draft, s.scope(ctx, draft, req)
 }
 
@@ -90,6 +93,23 @@ func (s *Service) checkPosting(draft *subscription) error {
 	}
 	if draft.posted() {
 		draft.secret = webhooks.NewSecret()
+	}
+	return nil
+}
+
+// letWait sets what the subscription lets wait.
+func (s *subscription) letWait(req *openintentv1.CreateSubscriptionRequest) error {
+	s.compose, s.digestSeconds = req.GetCompose(), int64(req.GetDigestSeconds())
+	switch {
+	case s.digestSeconds == 0 && req.MaxChars != nil:
+		return fault.BadField("max_chars", "it bounds digests; give digest_seconds too, or leave it out.")
+	case s.compose && s.posted():
+		return fault.BadField("compose", "webhooks get each message by itself; leave out compose, or leave out the webhook.")
+	case s.digestSeconds > 0 && s.posted():
+		return fault.BadField("digest_seconds", "webhooks get no digests; leave out digest_seconds, or leave out the webhook.")
+	}
+	if s.digestSeconds > 0 {
+		s.maxChars = int64(cmp.Or(req.GetMaxChars(), defaultMaxChars))
 	}
 	return nil
 }

@@ -22,6 +22,24 @@ type delivery struct {
 	// deadAt and reason are set for dead letters.
 	deadAt time.Time
 	reason string
+	// sources are set if the delivery stands for several messages or is a digest. The place above is then that of the newest one.
+	sources sources
+}
+
+// places returns the delivery's places: one, or those for which it stands.
+func (d *delivery) places() [][2]int64 {
+	if len(d.sources.Places) > 0 {
+		return d.sources.Places
+	}
+	return [][2]int64{{d.intentNo, d.position}}
+}
+
+// messages returns the places of the messages among them, or of an annotation; a logged event has none.
+func (d *delivery) messages() [][2]int64 {
+	if d.channelNo == 0 {
+		return nil
+	}
+	return d.places()
 }
 
 // due reports whether the delivery is to be made now.

@@ -8,7 +8,7 @@ import (
 )
 
 const deliveryColumns = `d.number, d.intent_no, d.position, d.channel_no, d.attempts, d.due_at, d.given_up_at, d.dead_at,
-	d.reason`
+	d.reason, d.sources`
 
 // live is the condition for unfinished deliveries. Acknowledged ones are deleted, and dead letters have a dead_at.
 const live = "d.subscription_no = ? AND d.due_at IS NOT NULL AND d.dead_at IS NULL"
@@ -17,7 +17,12 @@ func scanDelivery(row database.Row) (delivery, error) {
 	var d delivery
 	var channelNo, dueAt, givenUpAt, deadAt *int64
 	var reason *string
-	err := row.Scan(&d.number, &d.intentNo, &d.position, &channelNo, &d.attempts, &dueAt, &givenUpAt, &deadAt, &reason)
+	var stored string
+	err := row.Scan(&d.number, &d.intentNo, &d.position, &channelNo, &d.attempts, &dueAt, &givenUpAt, &deadAt, &reason, &stored)
+	if err != nil {
+		return d, err
+	}
+	d.sources, err = sourcesFrom(stored)
 	d.channelNo, d.reason = orZero(channelNo), orZero(reason)
 	d.dueAt, d.givenUpAt, d.deadAt = timeOf(dueAt), timeOf(givenUpAt), timeOf(deadAt)
 	return d, err
@@ -61,22 +66,33 @@ func insertDeliveries(tx *database.Tx, nos []int64, rows []delivery, at time.Tim
 	numbers, intentNos, positions := make([]int64, n), make([]int64, n), make([]int64, n)
 	channelNos, times, attempts, dues := make([]*int64, n), make([]int64, n), make([]int64, n), make([]*int64, n)
 	givenUp := make([]*int64, n)
+	var standFor []string
 	for i, d := range rows {
+		if len(d.sources.Places) > 0 {
+			if standFor == nil {
+				standFor = make([]string, n)
+			}
+			standFor[i] = d.sources.stored()
+		}
 		numbers[i], intentNos[i], positions[i] = d.number, d.intentNo, d.position
 		channelNos[i], times[i], attempts[i] = database.NullInt(d.channelNo), database.Micros(at), d.attempts
 		dues[i], givenUp[i] = database.NullMicros(d.dueAt), database.NullMicros(d.givenUpAt)
 	}
-	return tx.Insert("subscription_deliveries",
-		database.Column{Name: "subscription_no", Values: nos},
-		database.Column{Name: "number", Values: numbers},
-		database.Column{Name: "intent_no", Values: intentNos},
-		database.Column{Name: "position", Values: positions},
-		database.Column{Name: "channel_no", Values: channelNos},
-		database.Column{Name: "gathered_at", Values: times},
-		database.Column{Name: "attempts", Values: attempts},
-		database.Column{Name: "due_at", Values: dues},
-		database.Column{Name: "given_up_at", Values: givenUp},
-	)
+	columns := []database.Column{
+		{Name: "subscription_no", Values: nos},
+		{Name: "number", Values: numbers},
+		{Name: "intent_no", Values: intentNos},
+		{Name: "position", Values: positions},
+		{Name: "channel_no", Values: channelNos},
+		{Name: "gathered_at", Values: times},
+		{Name: "attempts", Values: attempts},
+		{Name: "due_at", Values: dues},
+		{Name: "given_up_at", Values: givenUp},
+	}
+	if standFor != nil {
+		columns = append(columns, database.Column{Name: "sources", Values: standFor})
+	}
+	return tx.Insert("subscription_deliveries", columns...)
 }
 
 // updateDeliveries stores the attempts, times and outcomes of deliveries.

@@ -87,7 +87,7 @@ func (g *gatherer) step(
 	ctx context.Context, sub *subscription, b *backlog, limit int,
 ) (found []numbered, done, ended bool, err error) {
 	after := max(b.stored, g.scanned[b.intentNo])
-	page, err := g.service.messaging.ReadFeed(ctx, sub.feed(b.intentNo), after, limit)
+	page, err := g.service.readPage(ctx, sub, sub.windowed(), b.intentNo, after, limit)
 	if isRefusal(err) && sub.wide() {
 		g.refused[b.intentNo] = b.epoch
 		return nil, true, false, nil
@@ -139,7 +139,13 @@ func (s *Service) number(
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
 		found, stored, include = nil, through, sub.include
 		position, read := preparePosition(sub.no, intentNo)
-		locked, now, err := lock(tx, sub.no, read)
+		reads := []database.Statement{read}
+		var waited *[]waiting
+		if sub.windowed() {
+			waited, read = prepareWaiting(sub.no)
+			reads = append(reads, read)
+		}
+		locked, now, err := lock(tx, sub.no, reads...)
 		switch {
 		case err != nil:
 			return err
@@ -149,14 +155,14 @@ func (s *Service) number(
 			stored, include = *position, locked.include
 			return nil
 		}
-		if locked.streamed() {
-			if err := locked.admits(consumer, now); err != nil {
-				return err
-			}
-			if locked.consumer != consumer && locked.consumer != fenced { // that stream's lease has run out
-				tx.SendWithCommit(setConsumer(sub.no, fenced, time.Time{}))
-			}
-			locked.abandon()
+		if err := locked.beginNumbering(tx, consumer, now); err != nil {
+			return err
+		}
+		if waited != nil {
+			found = make([]numbered, len(entries))
+			letWait(tx, locked, *waited, entries, now)
+			tx.SendWithCommit(setPosition(sub.no, intentNo, through), setNumbers(locked))
+			return nil
 		}
 		rows := make([]delivery, len(entries))
 		found = make([]numbered, len(entries))
@@ -181,10 +187,33 @@ func (s *Service) number(
 	return found, stored, err
 }
 
+// beginNumbering refuses a consumer that may not number what a stream may receive. It makes sure that a stream whose lease has run out
+// can store nothing any more.
+func (s *subscription) beginNumbering(tx *database.Tx, consumer string, now time.Time) error {
+	if !s.streamed() {
+		return nil
+	}
+	if err := s.admits(consumer, now); err != nil {
+		return err
+	}
+	if s.consumer != consumer && s.consumer != fenced { // that stream's lease has run out
+		tx.SendWithCommit(setConsumer(s.no, fenced, time.Time{}))
+	}
+	s.abandon()
+	return nil
+}
+
 // gather gathers as much as fits into a subscription's window. ended is true when the whole channel was gathered and nothing
 // will follow in it.
 func (g *gatherer) gather(ctx context.Context, seen *progress) (ended bool, err error) {
 	g.full = false
+	if seen.sub.windowed() {
+		waits, err := g.service.readWaiting(ctx, g.no)
+		if err != nil {
+			return false, err
+		}
+		seen.live += int64(len(waits))
+	}
 	for i := range seen.backlogs {
 		b := &seen.backlogs[i]
 		for done := false; !done; {

@@ -77,13 +77,13 @@ func (s *Service) offer(ctx context.Context, sub *subscription, consumer string,
 	for _, p := range parcels {
 		wanted = append(wanted, p.number)
 	}
-	packed := make(map[int64]reading.Entry, len(parcels))
+	packed := make(map[int64]parcel, len(parcels))
 	for _, p := range parcels {
-		packed[p.number] = p.entry
+		packed[p.number] = p
 	}
-	var taken map[int64]delivery
+	var taken map[int64]parcel
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
-		taken = make(map[int64]delivery)
+		taken = make(map[int64]parcel)
 		rows, read := deliveriesNumbered(tx, sub.no, wanted)
 		locked, now, err := lock(tx, sub.no, read)
 		if err != nil {
@@ -98,13 +98,16 @@ func (s *Service) offer(ctx context.Context, sub *subscription, consumer string,
 			if !d.due(now) { // somebody else was faster
 				continue
 			}
-			entry, there := packed[d.number]
+			p, there := packed[d.number]
 			if there { // it may have expired while this waited for the lock
-				_, there = entry.At(now, locked.reader())
+				if p, there, err = p.at(now, locked); err != nil {
+					return err
+				}
 			}
 			if there {
 				d = d.attempted(locked, now)
-				taken[d.number] = d
+				p.delivery = d
+				taken[d.number] = p
 				attempted = append(attempted, d)
 			} else {
 				done = append(done, d.number)
@@ -126,11 +129,11 @@ func (s *Service) offer(ctx context.Context, sub *subscription, consumer string,
 }
 
 // settle keeps the parcels that were taken, with their attempts counted.
-func settle(parcels []parcel, taken map[int64]delivery) []parcel {
+func settle(parcels []parcel, taken map[int64]parcel) []parcel {
 	kept := parcels[:0]
 	for _, p := range parcels {
-		if d, ours := taken[p.number]; ours {
-			p.delivery, p.wire.Attempt = d, int32(d.attempts)
+		if p, ours := taken[p.number]; ours {
+			p.wire.Attempt = int32(p.attempts)
 			kept = append(kept, p)
 		}
 	}
@@ -181,9 +184,9 @@ func setOffered(s *subscription) database.Statement {
 
 // recordOffered records for the senders that messages were sent to the subscriber.
 func (s *Service) recordOffered(sub *subscription, parcels ...parcel) {
-	entries := make([]reading.Entry, len(parcels))
-	for i, p := range parcels {
-		entries[i] = p.entry
+	entries := make([]reading.Entry, 0, len(parcels))
+	for _, p := range parcels {
+		entries = append(entries, p.handed()...)
 	}
 	s.messaging.RecordOffered(sub.subscriber, entries...)
 }
@@ -227,8 +230,8 @@ func (s *Service) bury(tx *database.Tx, sub *subscription, dead []delivery, now 
 	var letters []messaging.DeadLetter
 	for i, d := range dead {
 		dead[i].deadAt = now
-		if d.channelNo != 0 {
-			letters = append(letters, messaging.DeadLetter{IntentNo: d.intentNo, Position: d.position, At: now, Reason: d.reason})
+		for _, place := range d.messages() {
+			letters = append(letters, messaging.DeadLetter{IntentNo: place[0], Position: place[1], At: now, Reason: d.reason})
 		}
 	}
 	if err := tx.Pipeline(updateDeliveries(tx, sub.no, dead)...); err != nil {

@@ -62,6 +62,12 @@ func (r *receiver) receive(
 	if err != nil {
 		return nil, 0, err
 	}
+	var windowEnds time.Time
+	if r.sub.windowed() {
+		if windowEnds, err = r.service.release(ctx, r.sub, consumer, ended); err != nil {
+			return nil, 0, err
+		}
+	}
 	for {
 		o, err := r.service.offering(ctx, r.sub.no, min(limit, offerPage))
 		if err != nil {
@@ -79,6 +85,7 @@ func (r *receiver) receive(
 		room := maxOutstanding - int(o.outstanding)
 		due := o.due[:max(0, min(len(o.due), room))]
 		if len(due) == 0 {
+			o.next = earliest(o.next, windowEnds)
 			return nil, r.pause(o, room <= 0), nil
 		}
 		parcels, err = r.service.offer(ctx, r.sub, consumer, due)
@@ -86,6 +93,14 @@ func (r *receiver) receive(
 			return parcels, 0, err
 		}
 	}
+}
+
+// earliest returns the earlier one of two times, either of which may be unset.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // pause returns how long to wait without a wake-up.

@@ -131,7 +131,7 @@ func (st *deliveryStream) deliverDue(ctx context.Context) (wait time.Duration, e
 			return 0, err
 		}
 	}
-	if st.ledger == nil && !st.careful && seen.hasNews() {
+	if st.ledger == nil && !st.careful && !seen.sub.windowed() && seen.hasNews() {
 		return 0, st.goAhead(ctx)
 	}
 	if st.ledger != nil {
@@ -184,7 +184,11 @@ func (st *deliveryStream) hand(ctx context.Context, parcels []parcel) (left []pa
 			gone = append(gone, unseen...)
 			break
 		}
-		if _, shown := p.entry.At(now, st.sub.reader()); !shown {
+		p, shown, err := p.at(now, st.sub)
+		if err != nil {
+			return nil, err
+		}
+		if !shown {
 			gone = append(gone, p.delivery)
 			continue
 		}

@@ -23,6 +23,7 @@ const (
 
 	defaultAcknowledgeSeconds = 30
 	defaultMaxAttempts        = 10
+	defaultMaxChars           = 2000
 )
 
 // subscription is a durable cursor of one agent: its scope, its settings, and its progress. Zero values mean unset.
@@ -42,6 +43,11 @@ type subscription struct {
 	include []string
 	// scope is that of the key with which the subscription was made; nil is everywhere. Nothing outside of it is delivered.
 	scope *caller.Scope
+
+	// compose lets messages wait until their sender pauses. digestSeconds is for how long ambient messages are gathered into a digest of
+	// at most maxChars characters; both are 0 without digests (windows.go).
+	compose                 bool
+	digestSeconds, maxChars int64
 
 	webhookURL  string
 	useEndpoint bool

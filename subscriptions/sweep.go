@@ -98,7 +98,7 @@ func endSubscriptions(tx *database.Tx, agentID string, at time.Time) error {
 func (s *Service) clear(ctx context.Context, no int64) error {
 	return s.inPieces(ctx, no, "dead_at IS NULL", database.Statement{
 		SQL: "DELETE FROM subscription_positions WHERE subscription_no = ?", Args: []any{no},
-	}, database.Statement{
+	}, dropWaiting(no), database.Statement{
 		SQL: "UPDATE subscriptions SET cleared = ?, post_at = NULL WHERE subscription_no = ?", Args: []any{true, no},
 	})
 }
@@ -107,7 +107,7 @@ func (s *Service) clear(ctx context.Context, no int64) error {
 func (s *Service) remove(ctx context.Context, no int64) error {
 	return s.inPieces(ctx, no, "1 = 1", database.Statement{
 		SQL: "DELETE FROM subscription_positions WHERE subscription_no = ?", Args: []any{no},
-	}, database.Statement{
+	}, dropWaiting(no), database.Statement{
 		SQL: "DELETE FROM subscriptions WHERE subscription_no = ?", Args: []any{no},
 	})
 }

@@ -34,6 +34,13 @@ func (s summary) toWire(active bool) *openintentv1.Subscription {
 		LastError:           textOrNil(s.lastError),
 		Include:             s.include,
 	}
+	if s.compose {
+		wire.Compose = &s.compose
+	}
+	if s.digestSeconds > 0 {
+		seconds, chars := int32(s.digestSeconds), int32(s.maxChars)
+		wire.DigestSeconds, wire.MaxChars = &seconds, &chars
+	}
 	if s.filter.MessageType != "" {
 		messageType := s.filter.MessageType.ToWire()
 		wire.MessageType = &messageType

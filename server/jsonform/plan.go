@@ -87,7 +87,14 @@ var leftOutWhenUnset = map[protoreflect.FullName]bool{
 	"openintent.v1.InboxItem.attention":            true,
 
 	"openintent.v1.Subscription.include":            true,
+	"openintent.v1.Subscription.compose":            true,
+	"openintent.v1.Subscription.digest_seconds":     true,
+	"openintent.v1.Subscription.max_chars":          true,
 	"openintent.v1.SubscriptionDelivery.annotation": true,
+	"openintent.v1.SubscriptionDelivery.source_ids": true,
+	"openintent.v1.SubscriptionDelivery.earlier":    true,
+	"openintent.v1.SubscriptionDelivery.digest":     true,
+	"openintent.v1.EarlierMessage.attention":        true,
 }
 
 // plans holds a *plan for each protoreflect.MessageDescriptor seen so far.

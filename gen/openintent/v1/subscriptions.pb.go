@@ -71,7 +71,13 @@ type Subscription struct {
 	// Why the last attempt of a webhook failed; null after a success.
 	LastError *string `protobuf:"bytes,21,opt,name=last_error,json=lastError,proto3,oneof" json:"last_error,omitempty"`
 	// What it delivers beside messages and events, as its creation said. It is left out of JSON while it is empty.
-	Include       []string `protobuf:"bytes,22,rep,name=include,proto3" json:"include,omitempty"`
+	Include []string `protobuf:"bytes,22,rep,name=include,proto3" json:"include,omitempty"`
+	// Whether what its agent needs only at the next pause waits until its sender pauses. It is left out of JSON while it is unset.
+	Compose *bool `protobuf:"varint,23,opt,name=compose,proto3,oneof" json:"compose,omitempty"`
+	// For how many seconds it gathers into one digest what is not for its agent. It is left out of JSON while it is unset.
+	DigestSeconds *int32 `protobuf:"varint,24,opt,name=digest_seconds,json=digestSeconds,proto3,oneof" json:"digest_seconds,omitempty"`
+	// How many characters a digest has at most. It is left out of JSON while it is unset.
+	MaxChars      *int32 `protobuf:"varint,25,opt,name=max_chars,json=maxChars,proto3,oneof" json:"max_chars,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -260,6 +266,27 @@ func (x *Subscription) GetInclude() []string {
 	return nil
 }
 
+func (x *Subscription) GetCompose() bool {
+	if x != nil && x.Compose != nil {
+		return *x.Compose
+	}
+	return false
+}
+
+func (x *Subscription) GetDigestSeconds() int32 {
+	if x != nil && x.DigestSeconds != nil {
+		return *x.DigestSeconds
+	}
+	return 0
+}
+
+func (x *Subscription) GetMaxChars() int32 {
+	if x != nil && x.MaxChars != nil {
+		return *x.MaxChars
+	}
+	return 0
+}
+
 // CreateSubscriptionRequest describes a new subscription.
 type CreateSubscriptionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -292,7 +319,15 @@ type CreateSubscriptionRequest struct {
 	// What to deliver beside messages and events. `annotations` delivers what happens to messages afterwards, but only if the agent is the
 	// message's sender, its addressee (`to`) by name or one of its mentions, or holds the claim of which the annotation tells. `attention`
 	// adds to each message what it asks of the agent. A client's own event of an annotation's type is not delivered then.
-	Include       []string `protobuf:"bytes,13,rep,name=include,proto3" json:"include,omitempty"`
+	Include []string `protobuf:"bytes,13,rep,name=include,proto3" json:"include,omitempty"`
+	// Let messages whose attention says `buffered` wait until their sender has been silent in the channel or thread for 3 seconds, at most
+	// for 30 seconds. They then come as one delivery. Not together with a webhook.
+	Compose *bool `protobuf:"varint,14,opt,name=compose,proto3,oneof" json:"compose,omitempty"`
+	// Gather messages that are `ambient` for this long, 1 to 86,400 seconds, and deliver them as one digest. Messages that must be answered are
+	// never among them. Absent: no digests. Not together with a webhook.
+	DigestSeconds *int32 `protobuf:"varint,15,opt,name=digest_seconds,json=digestSeconds,proto3,oneof" json:"digest_seconds,omitempty"`
+	// How many characters a digest has at most, as it stands in JSON: 500 to 20,000; 2,000 when absent. Only together with digest_seconds.
+	MaxChars      *int32 `protobuf:"varint,16,opt,name=max_chars,json=maxChars,proto3,oneof" json:"max_chars,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -416,6 +451,27 @@ func (x *CreateSubscriptionRequest) GetInclude() []string {
 		return x.Include
 	}
 	return nil
+}
+
+func (x *CreateSubscriptionRequest) GetCompose() bool {
+	if x != nil && x.Compose != nil {
+		return *x.Compose
+	}
+	return false
+}
+
+func (x *CreateSubscriptionRequest) GetDigestSeconds() int32 {
+	if x != nil && x.DigestSeconds != nil {
+		return *x.DigestSeconds
+	}
+	return 0
+}
+
+func (x *CreateSubscriptionRequest) GetMaxChars() int32 {
+	if x != nil && x.MaxChars != nil {
+		return *x.MaxChars
+	}
+	return 0
 }
 
 // ListSubscriptionsRequest selects subscriptions.
@@ -717,9 +773,17 @@ type SubscriptionDelivery struct {
 	// What happened to a message. Only subscriptions that include annotations have them; message and event are null then. It is left out of
 	// JSON while it is unset.
 	Annotation *Annotation `protobuf:"bytes,10,opt,name=annotation,proto3" json:"annotation,omitempty"`
-	// What the message asks of the agent. Only subscriptions that include attention have it, and not for the agent's own messages. It is left
-	// out of JSON while it is unset.
-	Attention     *Attention `protobuf:"bytes,11,opt,name=attention,proto3" json:"attention,omitempty"`
+	// What the message asks of the agent. Only subscriptions that include attention have it, and not for the agent's own messages. A digest
+	// always has it. It is left out of JSON while it is unset.
+	Attention *Attention `protobuf:"bytes,11,opt,name=attention,proto3" json:"attention,omitempty"`
+	// The ids of the messages for which this one delivery stands, oldest first, if several waited for their sender to pause. It is left out of
+	// JSON while it is empty.
+	SourceIds []string `protobuf:"bytes,12,rep,name=source_ids,json=sourceIds,proto3" json:"source_ids,omitempty"`
+	// The messages among them before `message`, oldest first. It is left out of JSON while it is empty.
+	Earlier []*EarlierMessage `protobuf:"bytes,13,rep,name=earlier,proto3" json:"earlier,omitempty"`
+	// A summary of messages that are not for the agent. The position is then that of the newest one. If some of them are for the agent by
+	// now, because they were edited, these are in `message` and `earlier`. It is left out of JSON while it is unset.
+	Digest        *Digest `protobuf:"bytes,14,opt,name=digest,proto3" json:"digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -831,6 +895,392 @@ func (x *SubscriptionDelivery) GetAttention() *Attention {
 	return nil
 }
 
+func (x *SubscriptionDelivery) GetSourceIds() []string {
+	if x != nil {
+		return x.SourceIds
+	}
+	return nil
+}
+
+func (x *SubscriptionDelivery) GetEarlier() []*EarlierMessage {
+	if x != nil {
+		return x.Earlier
+	}
+	return nil
+}
+
+func (x *SubscriptionDelivery) GetDigest() *Digest {
+	if x != nil {
+		return x.Digest
+	}
+	return nil
+}
+
+// EarlierMessage is one of several messages that come with one delivery.
+type EarlierMessage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The message's intent.
+	IntentId string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
+	// Its place in the intent's log.
+	Position int64 `protobuf:"varint,2,opt,name=position,proto3" json:"position,omitempty"`
+	// Its channel's name.
+	ChannelName string `protobuf:"bytes,3,opt,name=channel_name,json=channelName,proto3" json:"channel_name,omitempty"`
+	// The message.
+	Message *Message `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	// What it asks of the agent. Only subscriptions that include attention have it. It is left out of JSON while it is unset.
+	Attention     *Attention `protobuf:"bytes,5,opt,name=attention,proto3" json:"attention,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EarlierMessage) Reset() {
+	*x = EarlierMessage{}
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EarlierMessage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EarlierMessage) ProtoMessage() {}
+
+func (x *EarlierMessage) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EarlierMessage.ProtoReflect.Descriptor instead.
+func (*EarlierMessage) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *EarlierMessage) GetIntentId() string {
+	if x != nil {
+		return x.IntentId
+	}
+	return ""
+}
+
+func (x *EarlierMessage) GetPosition() int64 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *EarlierMessage) GetChannelName() string {
+	if x != nil {
+		return x.ChannelName
+	}
+	return ""
+}
+
+func (x *EarlierMessage) GetMessage() *Message {
+	if x != nil {
+		return x.Message
+	}
+	return nil
+}
+
+func (x *EarlierMessage) GetAttention() *Attention {
+	if x != nil {
+		return x.Attention
+	}
+	return nil
+}
+
+// Digest is a summary of messages that are not for the agent. In JSON it has at most the subscription's max_chars characters.
+type Digest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many messages it sums up.
+	MessageCount int32 `protobuf:"varint,1,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
+	// How many came from whom, the highest count first.
+	Counts []*DigestCount `protobuf:"bytes,2,rep,name=counts,proto3" json:"counts,omitempty"`
+	// The subjects of the newest messages that have one, newest first.
+	Subjects []*DigestSubject `protobuf:"bytes,3,rep,name=subjects,proto3" json:"subjects,omitempty"`
+	// Where the messages are, for each intent.
+	Spans []*DigestSpan `protobuf:"bytes,4,rep,name=spans,proto3" json:"spans,omitempty"`
+	// How many of the messages are in no count, because the digest would become too long.
+	LeftOutCount  int32 `protobuf:"varint,5,opt,name=left_out_count,json=leftOutCount,proto3" json:"left_out_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Digest) Reset() {
+	*x = Digest{}
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Digest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Digest) ProtoMessage() {}
+
+func (x *Digest) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Digest.ProtoReflect.Descriptor instead.
+func (*Digest) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Digest) GetMessageCount() int32 {
+	if x != nil {
+		return x.MessageCount
+	}
+	return 0
+}
+
+func (x *Digest) GetCounts() []*DigestCount {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
+func (x *Digest) GetSubjects() []*DigestSubject {
+	if x != nil {
+		return x.Subjects
+	}
+	return nil
+}
+
+func (x *Digest) GetSpans() []*DigestSpan {
+	if x != nil {
+		return x.Spans
+	}
+	return nil
+}
+
+func (x *Digest) GetLeftOutCount() int32 {
+	if x != nil {
+		return x.LeftOutCount
+	}
+	return 0
+}
+
+// DigestCount says how many messages of one kind one sender sent on one channel.
+type DigestCount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The channel.
+	ChannelId string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	// Its name.
+	ChannelName string `protobuf:"bytes,2,opt,name=channel_name,json=channelName,proto3" json:"channel_name,omitempty"`
+	// Who sent them.
+	Sender string `protobuf:"bytes,3,opt,name=sender,proto3" json:"sender,omitempty"`
+	// Their kind; empty for messages without one.
+	Kind string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
+	// How many.
+	Count         int32 `protobuf:"varint,5,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DigestCount) Reset() {
+	*x = DigestCount{}
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DigestCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DigestCount) ProtoMessage() {}
+
+func (x *DigestCount) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DigestCount.ProtoReflect.Descriptor instead.
+func (*DigestCount) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *DigestCount) GetChannelId() string {
+	if x != nil {
+		return x.ChannelId
+	}
+	return ""
+}
+
+func (x *DigestCount) GetChannelName() string {
+	if x != nil {
+		return x.ChannelName
+	}
+	return ""
+}
+
+func (x *DigestCount) GetSender() string {
+	if x != nil {
+		return x.Sender
+	}
+	return ""
+}
+
+func (x *DigestCount) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *DigestCount) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+// DigestSubject is the subject of one message.
+type DigestSubject struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The message.
+	MessageId string `protobuf:"bytes,1,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
+	// Its subject.
+	Subject       string `protobuf:"bytes,2,opt,name=subject,proto3" json:"subject,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DigestSubject) Reset() {
+	*x = DigestSubject{}
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DigestSubject) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DigestSubject) ProtoMessage() {}
+
+func (x *DigestSubject) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DigestSubject.ProtoReflect.Descriptor instead.
+func (*DigestSubject) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *DigestSubject) GetMessageId() string {
+	if x != nil {
+		return x.MessageId
+	}
+	return ""
+}
+
+func (x *DigestSubject) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+// DigestSpan says where in an intent's log the messages of a digest are.
+type DigestSpan struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The intent.
+	IntentId string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
+	// The place of the oldest.
+	FirstPosition int64 `protobuf:"varint,2,opt,name=first_position,json=firstPosition,proto3" json:"first_position,omitempty"`
+	// The place of the newest.
+	LastPosition  int64 `protobuf:"varint,3,opt,name=last_position,json=lastPosition,proto3" json:"last_position,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DigestSpan) Reset() {
+	*x = DigestSpan{}
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DigestSpan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DigestSpan) ProtoMessage() {}
+
+func (x *DigestSpan) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DigestSpan.ProtoReflect.Descriptor instead.
+func (*DigestSpan) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *DigestSpan) GetIntentId() string {
+	if x != nil {
+		return x.IntentId
+	}
+	return ""
+}
+
+func (x *DigestSpan) GetFirstPosition() int64 {
+	if x != nil {
+		return x.FirstPosition
+	}
+	return 0
+}
+
+func (x *DigestSpan) GetLastPosition() int64 {
+	if x != nil {
+		return x.LastPosition
+	}
+	return 0
+}
+
 // StreamDeliveriesRequest opens a stream of deliveries.
 type StreamDeliveriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -851,7 +1301,7 @@ type StreamDeliveriesRequest struct {
 
 func (x *StreamDeliveriesRequest) Reset() {
 	*x = StreamDeliveriesRequest{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[8]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -863,7 +1313,7 @@ func (x *StreamDeliveriesRequest) String() string {
 func (*StreamDeliveriesRequest) ProtoMessage() {}
 
 func (x *StreamDeliveriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[8]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -876,7 +1326,7 @@ func (x *StreamDeliveriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamDeliveriesRequest.ProtoReflect.Descriptor instead.
 func (*StreamDeliveriesRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{8}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *StreamDeliveriesRequest) GetSubscriptionId() string {
@@ -922,7 +1372,7 @@ type FetchDeliveriesRequest struct {
 
 func (x *FetchDeliveriesRequest) Reset() {
 	*x = FetchDeliveriesRequest{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[9]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -934,7 +1384,7 @@ func (x *FetchDeliveriesRequest) String() string {
 func (*FetchDeliveriesRequest) ProtoMessage() {}
 
 func (x *FetchDeliveriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[9]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -947,7 +1397,7 @@ func (x *FetchDeliveriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchDeliveriesRequest.ProtoReflect.Descriptor instead.
 func (*FetchDeliveriesRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{9}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *FetchDeliveriesRequest) GetSubscriptionId() string {
@@ -982,7 +1432,7 @@ type FetchDeliveriesResponse struct {
 
 func (x *FetchDeliveriesResponse) Reset() {
 	*x = FetchDeliveriesResponse{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[10]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -994,7 +1444,7 @@ func (x *FetchDeliveriesResponse) String() string {
 func (*FetchDeliveriesResponse) ProtoMessage() {}
 
 func (x *FetchDeliveriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[10]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1007,7 +1457,7 @@ func (x *FetchDeliveriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchDeliveriesResponse.ProtoReflect.Descriptor instead.
 func (*FetchDeliveriesResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{10}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *FetchDeliveriesResponse) GetDeliveries() []*SubscriptionDelivery {
@@ -1032,7 +1482,7 @@ type AcknowledgeDeliveriesRequest struct {
 
 func (x *AcknowledgeDeliveriesRequest) Reset() {
 	*x = AcknowledgeDeliveriesRequest{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[11]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1044,7 +1494,7 @@ func (x *AcknowledgeDeliveriesRequest) String() string {
 func (*AcknowledgeDeliveriesRequest) ProtoMessage() {}
 
 func (x *AcknowledgeDeliveriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[11]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1057,7 +1507,7 @@ func (x *AcknowledgeDeliveriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeDeliveriesRequest.ProtoReflect.Descriptor instead.
 func (*AcknowledgeDeliveriesRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{11}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AcknowledgeDeliveriesRequest) GetSubscriptionId() string {
@@ -1098,7 +1548,7 @@ type ListDeadLettersRequest struct {
 
 func (x *ListDeadLettersRequest) Reset() {
 	*x = ListDeadLettersRequest{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[12]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1110,7 +1560,7 @@ func (x *ListDeadLettersRequest) String() string {
 func (*ListDeadLettersRequest) ProtoMessage() {}
 
 func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[12]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1123,7 +1573,7 @@ func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersRequest.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{12}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListDeadLettersRequest) GetSubscriptionId() string {
@@ -1167,7 +1617,7 @@ type ListDeadLettersResponse struct {
 
 func (x *ListDeadLettersResponse) Reset() {
 	*x = ListDeadLettersResponse{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[13]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1179,7 +1629,7 @@ func (x *ListDeadLettersResponse) String() string {
 func (*ListDeadLettersResponse) ProtoMessage() {}
 
 func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[13]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1192,7 +1642,7 @@ func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersResponse.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{13}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListDeadLettersResponse) GetDeadLetters() []*DeadLetter {
@@ -1225,7 +1675,7 @@ type DeadLetter struct {
 
 func (x *DeadLetter) Reset() {
 	*x = DeadLetter{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[14]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1237,7 +1687,7 @@ func (x *DeadLetter) String() string {
 func (*DeadLetter) ProtoMessage() {}
 
 func (x *DeadLetter) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[14]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1250,7 +1700,7 @@ func (x *DeadLetter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadLetter.ProtoReflect.Descriptor instead.
 func (*DeadLetter) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{14}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DeadLetter) GetDelivery() *SubscriptionDelivery {
@@ -1287,7 +1737,7 @@ type RedriveDeadLettersRequest struct {
 
 func (x *RedriveDeadLettersRequest) Reset() {
 	*x = RedriveDeadLettersRequest{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[15]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1299,7 +1749,7 @@ func (x *RedriveDeadLettersRequest) String() string {
 func (*RedriveDeadLettersRequest) ProtoMessage() {}
 
 func (x *RedriveDeadLettersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[15]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1312,7 +1762,7 @@ func (x *RedriveDeadLettersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveDeadLettersRequest.ProtoReflect.Descriptor instead.
 func (*RedriveDeadLettersRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{15}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RedriveDeadLettersRequest) GetSubscriptionId() string {
@@ -1333,7 +1783,7 @@ var File_openintent_v1_subscriptions_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\n" +
-	"!openintent/v1/subscriptions.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dopenintent/v1/attention.proto\x1a\x1aopenintent/v1/events.proto\x1a\x1copenintent/v1/messages.proto\"\xcc\a\n" +
+	"!openintent/v1/subscriptions.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dopenintent/v1/attention.proto\x1a\x1aopenintent/v1/events.proto\x1a\x1copenintent/v1/messages.proto\"\xe6\b\n" +
 	"\fSubscription\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12#\n" +
@@ -1364,7 +1814,10 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\x11dead_letter_count\x18\x14 \x01(\x03R\x0fdeadLetterCount\x12\"\n" +
 	"\n" +
 	"last_error\x18\x15 \x01(\tH\x06R\tlastError\x88\x01\x01\x12\x18\n" +
-	"\ainclude\x18\x16 \x03(\tR\aincludeB\f\n" +
+	"\ainclude\x18\x16 \x03(\tR\ainclude\x12\x1d\n" +
+	"\acompose\x18\x17 \x01(\bH\aR\acompose\x88\x01\x01\x12*\n" +
+	"\x0edigest_seconds\x18\x18 \x01(\x05H\bR\rdigestSeconds\x88\x01\x01\x12 \n" +
+	"\tmax_chars\x18\x19 \x01(\x05H\tR\bmaxChars\x88\x01\x01B\f\n" +
 	"\n" +
 	"_intent_idB\r\n" +
 	"\v_channel_idB\x0f\n" +
@@ -1372,7 +1825,12 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\x0f_correlation_idB\x0e\n" +
 	"\f_webhook_urlB\t\n" +
 	"\a_secretB\r\n" +
-	"\v_last_error\"\xfa\x06\n" +
+	"\v_last_errorB\n" +
+	"\n" +
+	"\b_composeB\x11\n" +
+	"\x0f_digest_secondsB\f\n" +
+	"\n" +
+	"_max_chars\"\xaf\b\n" +
 	"\x19CreateSubscriptionRequest\x12#\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01H\x00R\x04name\x88\x01\x01\x122\n" +
@@ -1395,7 +1853,11 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\fmax_attempts\x18\v \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x01H\tR\vmaxAttempts\x88\x01\x01\x129\n" +
 	"\n" +
 	"expires_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12@\n" +
-	"\ainclude\x18\r \x03(\tB&\xbaH#\x92\x01 \x10\x02\x18\x01\"\x1ar\x18R\tattentionR\vannotationsR\aincludeB\a\n" +
+	"\ainclude\x18\r \x03(\tB&\xbaH#\x92\x01 \x10\x02\x18\x01\"\x1ar\x18R\tattentionR\vannotationsR\ainclude\x12\x1d\n" +
+	"\acompose\x18\x0e \x01(\bH\n" +
+	"R\acompose\x88\x01\x01\x127\n" +
+	"\x0edigest_seconds\x18\x0f \x01(\x05B\v\xbaH\b\x1a\x06\x18\x80\xa3\x05(\x01H\vR\rdigestSeconds\x88\x01\x01\x12.\n" +
+	"\tmax_chars\x18\x10 \x01(\x05B\f\xbaH\t\x1a\a\x18\xa0\x9c\x01(\xf4\x03H\fR\bmaxChars\x88\x01\x01B\a\n" +
 	"\x05_nameB\x10\n" +
 	"\x0e_subscriber_idB\f\n" +
 	"\n" +
@@ -1406,7 +1868,12 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\f_webhook_urlB\x0f\n" +
 	"\r_use_endpointB\x16\n" +
 	"\x14_acknowledge_secondsB\x0f\n" +
-	"\r_max_attempts\"\xfd\x01\n" +
+	"\r_max_attemptsB\n" +
+	"\n" +
+	"\b_composeB\x11\n" +
+	"\x0f_digest_secondsB\f\n" +
+	"\n" +
+	"_max_chars\"\xfd\x01\n" +
 	"\x18ListSubscriptionsRequest\x122\n" +
 	"\rsubscriber_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02H\x00R\fsubscriberId\x88\x01\x01\x12*\n" +
 	"\tintent_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x01R\bintentId\x88\x01\x01\x12%\n" +
@@ -1429,7 +1896,7 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\"]\n" +
 	"\x1aDeleteSubscriptionResponse\x12'\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tR\x0esubscriptionId\x12\x16\n" +
-	"\x06status\x18\x02 \x01(\tR\x06status\"\xbf\x03\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\"\xc6\x04\n" +
 	"\x14SubscriptionDelivery\x12'\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tR\x0esubscriptionId\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x03R\x06number\x12\x18\n" +
@@ -1445,7 +1912,39 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"annotation\x18\n" +
 	" \x01(\v2\x19.openintent.v1.AnnotationR\n" +
 	"annotation\x126\n" +
-	"\tattention\x18\v \x01(\v2\x18.openintent.v1.AttentionR\tattention\"\xb1\x02\n" +
+	"\tattention\x18\v \x01(\v2\x18.openintent.v1.AttentionR\tattention\x12\x1d\n" +
+	"\n" +
+	"source_ids\x18\f \x03(\tR\tsourceIds\x127\n" +
+	"\aearlier\x18\r \x03(\v2\x1d.openintent.v1.EarlierMessageR\aearlier\x12-\n" +
+	"\x06digest\x18\x0e \x01(\v2\x15.openintent.v1.DigestR\x06digest\"\xd6\x01\n" +
+	"\x0eEarlierMessage\x12\x1b\n" +
+	"\tintent_id\x18\x01 \x01(\tR\bintentId\x12\x1a\n" +
+	"\bposition\x18\x02 \x01(\x03R\bposition\x12!\n" +
+	"\fchannel_name\x18\x03 \x01(\tR\vchannelName\x120\n" +
+	"\amessage\x18\x04 \x01(\v2\x16.openintent.v1.MessageR\amessage\x126\n" +
+	"\tattention\x18\x05 \x01(\v2\x18.openintent.v1.AttentionR\tattention\"\xf2\x01\n" +
+	"\x06Digest\x12#\n" +
+	"\rmessage_count\x18\x01 \x01(\x05R\fmessageCount\x122\n" +
+	"\x06counts\x18\x02 \x03(\v2\x1a.openintent.v1.DigestCountR\x06counts\x128\n" +
+	"\bsubjects\x18\x03 \x03(\v2\x1c.openintent.v1.DigestSubjectR\bsubjects\x12/\n" +
+	"\x05spans\x18\x04 \x03(\v2\x19.openintent.v1.DigestSpanR\x05spans\x12$\n" +
+	"\x0eleft_out_count\x18\x05 \x01(\x05R\fleftOutCount\"\x91\x01\n" +
+	"\vDigestCount\x12\x1d\n" +
+	"\n" +
+	"channel_id\x18\x01 \x01(\tR\tchannelId\x12!\n" +
+	"\fchannel_name\x18\x02 \x01(\tR\vchannelName\x12\x16\n" +
+	"\x06sender\x18\x03 \x01(\tR\x06sender\x12\x12\n" +
+	"\x04kind\x18\x04 \x01(\tR\x04kind\x12\x14\n" +
+	"\x05count\x18\x05 \x01(\x05R\x05count\"H\n" +
+	"\rDigestSubject\x12\x1d\n" +
+	"\n" +
+	"message_id\x18\x01 \x01(\tR\tmessageId\x12\x18\n" +
+	"\asubject\x18\x02 \x01(\tR\asubject\"u\n" +
+	"\n" +
+	"DigestSpan\x12\x1b\n" +
+	"\tintent_id\x18\x01 \x01(\tR\bintentId\x12%\n" +
+	"\x0efirst_position\x18\x02 \x01(\x03R\rfirstPosition\x12#\n" +
+	"\rlast_position\x18\x03 \x01(\x03R\flastPosition\"\xb1\x02\n" +
 	"\x17StreamDeliveriesRequest\x12,\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\x128\n" +
 	"\x0fmax_outstanding\x18\x02 \x01(\x05B\n" +
@@ -1520,7 +2019,7 @@ func file_openintent_v1_subscriptions_proto_rawDescGZIP() []byte {
 	return file_openintent_v1_subscriptions_proto_rawDescData
 }
 
-var file_openintent_v1_subscriptions_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_openintent_v1_subscriptions_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_openintent_v1_subscriptions_proto_goTypes = []any{
 	(*Subscription)(nil),                 // 0: openintent.v1.Subscription
 	(*CreateSubscriptionRequest)(nil),    // 1: openintent.v1.CreateSubscriptionRequest
@@ -1530,59 +2029,71 @@ var file_openintent_v1_subscriptions_proto_goTypes = []any{
 	(*DeleteSubscriptionRequest)(nil),    // 5: openintent.v1.DeleteSubscriptionRequest
 	(*DeleteSubscriptionResponse)(nil),   // 6: openintent.v1.DeleteSubscriptionResponse
 	(*SubscriptionDelivery)(nil),         // 7: openintent.v1.SubscriptionDelivery
-	(*StreamDeliveriesRequest)(nil),      // 8: openintent.v1.StreamDeliveriesRequest
-	(*FetchDeliveriesRequest)(nil),       // 9: openintent.v1.FetchDeliveriesRequest
-	(*FetchDeliveriesResponse)(nil),      // 10: openintent.v1.FetchDeliveriesResponse
-	(*AcknowledgeDeliveriesRequest)(nil), // 11: openintent.v1.AcknowledgeDeliveriesRequest
-	(*ListDeadLettersRequest)(nil),       // 12: openintent.v1.ListDeadLettersRequest
-	(*ListDeadLettersResponse)(nil),      // 13: openintent.v1.ListDeadLettersResponse
-	(*DeadLetter)(nil),                   // 14: openintent.v1.DeadLetter
-	(*RedriveDeadLettersRequest)(nil),    // 15: openintent.v1.RedriveDeadLettersRequest
-	(MessageType)(0),                     // 16: openintent.v1.MessageType
-	(*timestamppb.Timestamp)(nil),        // 17: google.protobuf.Timestamp
-	(*Message)(nil),                      // 18: openintent.v1.Message
-	(*Event)(nil),                        // 19: openintent.v1.Event
-	(*Annotation)(nil),                   // 20: openintent.v1.Annotation
-	(*Attention)(nil),                    // 21: openintent.v1.Attention
+	(*EarlierMessage)(nil),               // 8: openintent.v1.EarlierMessage
+	(*Digest)(nil),                       // 9: openintent.v1.Digest
+	(*DigestCount)(nil),                  // 10: openintent.v1.DigestCount
+	(*DigestSubject)(nil),                // 11: openintent.v1.DigestSubject
+	(*DigestSpan)(nil),                   // 12: openintent.v1.DigestSpan
+	(*StreamDeliveriesRequest)(nil),      // 13: openintent.v1.StreamDeliveriesRequest
+	(*FetchDeliveriesRequest)(nil),       // 14: openintent.v1.FetchDeliveriesRequest
+	(*FetchDeliveriesResponse)(nil),      // 15: openintent.v1.FetchDeliveriesResponse
+	(*AcknowledgeDeliveriesRequest)(nil), // 16: openintent.v1.AcknowledgeDeliveriesRequest
+	(*ListDeadLettersRequest)(nil),       // 17: openintent.v1.ListDeadLettersRequest
+	(*ListDeadLettersResponse)(nil),      // 18: openintent.v1.ListDeadLettersResponse
+	(*DeadLetter)(nil),                   // 19: openintent.v1.DeadLetter
+	(*RedriveDeadLettersRequest)(nil),    // 20: openintent.v1.RedriveDeadLettersRequest
+	(MessageType)(0),                     // 21: openintent.v1.MessageType
+	(*timestamppb.Timestamp)(nil),        // 22: google.protobuf.Timestamp
+	(*Message)(nil),                      // 23: openintent.v1.Message
+	(*Event)(nil),                        // 24: openintent.v1.Event
+	(*Annotation)(nil),                   // 25: openintent.v1.Annotation
+	(*Attention)(nil),                    // 26: openintent.v1.Attention
 }
 var file_openintent_v1_subscriptions_proto_depIdxs = []int32{
-	16, // 0: openintent.v1.Subscription.message_type:type_name -> openintent.v1.MessageType
-	17, // 1: openintent.v1.Subscription.created_at:type_name -> google.protobuf.Timestamp
-	17, // 2: openintent.v1.Subscription.expires_at:type_name -> google.protobuf.Timestamp
-	16, // 3: openintent.v1.CreateSubscriptionRequest.message_type:type_name -> openintent.v1.MessageType
-	17, // 4: openintent.v1.CreateSubscriptionRequest.expires_at:type_name -> google.protobuf.Timestamp
+	21, // 0: openintent.v1.Subscription.message_type:type_name -> openintent.v1.MessageType
+	22, // 1: openintent.v1.Subscription.created_at:type_name -> google.protobuf.Timestamp
+	22, // 2: openintent.v1.Subscription.expires_at:type_name -> google.protobuf.Timestamp
+	21, // 3: openintent.v1.CreateSubscriptionRequest.message_type:type_name -> openintent.v1.MessageType
+	22, // 4: openintent.v1.CreateSubscriptionRequest.expires_at:type_name -> google.protobuf.Timestamp
 	0,  // 5: openintent.v1.ListSubscriptionsResponse.subscriptions:type_name -> openintent.v1.Subscription
-	18, // 6: openintent.v1.SubscriptionDelivery.message:type_name -> openintent.v1.Message
-	19, // 7: openintent.v1.SubscriptionDelivery.event:type_name -> openintent.v1.Event
-	20, // 8: openintent.v1.SubscriptionDelivery.annotation:type_name -> openintent.v1.Annotation
-	21, // 9: openintent.v1.SubscriptionDelivery.attention:type_name -> openintent.v1.Attention
-	7,  // 10: openintent.v1.FetchDeliveriesResponse.deliveries:type_name -> openintent.v1.SubscriptionDelivery
-	14, // 11: openintent.v1.ListDeadLettersResponse.dead_letters:type_name -> openintent.v1.DeadLetter
-	7,  // 12: openintent.v1.DeadLetter.delivery:type_name -> openintent.v1.SubscriptionDelivery
-	17, // 13: openintent.v1.DeadLetter.dead_at:type_name -> google.protobuf.Timestamp
-	1,  // 14: openintent.v1.SubscriptionService.CreateSubscription:input_type -> openintent.v1.CreateSubscriptionRequest
-	2,  // 15: openintent.v1.SubscriptionService.ListSubscriptions:input_type -> openintent.v1.ListSubscriptionsRequest
-	4,  // 16: openintent.v1.SubscriptionService.GetSubscription:input_type -> openintent.v1.GetSubscriptionRequest
-	5,  // 17: openintent.v1.SubscriptionService.DeleteSubscription:input_type -> openintent.v1.DeleteSubscriptionRequest
-	8,  // 18: openintent.v1.SubscriptionService.StreamDeliveries:input_type -> openintent.v1.StreamDeliveriesRequest
-	9,  // 19: openintent.v1.SubscriptionService.FetchDeliveries:input_type -> openintent.v1.FetchDeliveriesRequest
-	11, // 20: openintent.v1.SubscriptionService.AcknowledgeDeliveries:input_type -> openintent.v1.AcknowledgeDeliveriesRequest
-	12, // 21: openintent.v1.SubscriptionService.ListDeadLetters:input_type -> openintent.v1.ListDeadLettersRequest
-	15, // 22: openintent.v1.SubscriptionService.RedriveDeadLetters:input_type -> openintent.v1.RedriveDeadLettersRequest
-	0,  // 23: openintent.v1.SubscriptionService.CreateSubscription:output_type -> openintent.v1.Subscription
-	3,  // 24: openintent.v1.SubscriptionService.ListSubscriptions:output_type -> openintent.v1.ListSubscriptionsResponse
-	0,  // 25: openintent.v1.SubscriptionService.GetSubscription:output_type -> openintent.v1.Subscription
-	6,  // 26: openintent.v1.SubscriptionService.DeleteSubscription:output_type -> openintent.v1.DeleteSubscriptionResponse
-	7,  // 27: openintent.v1.SubscriptionService.StreamDeliveries:output_type -> openintent.v1.SubscriptionDelivery
-	10, // 28: openintent.v1.SubscriptionService.FetchDeliveries:output_type -> openintent.v1.FetchDeliveriesResponse
-	0,  // 29: openintent.v1.SubscriptionService.AcknowledgeDeliveries:output_type -> openintent.v1.Subscription
-	13, // 30: openintent.v1.SubscriptionService.ListDeadLetters:output_type -> openintent.v1.ListDeadLettersResponse
-	0,  // 31: openintent.v1.SubscriptionService.RedriveDeadLetters:output_type -> openintent.v1.Subscription
-	23, // [23:32] is the sub-list for method output_type
-	14, // [14:23] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	23, // 6: openintent.v1.SubscriptionDelivery.message:type_name -> openintent.v1.Message
+	24, // 7: openintent.v1.SubscriptionDelivery.event:type_name -> openintent.v1.Event
+	25, // 8: openintent.v1.SubscriptionDelivery.annotation:type_name -> openintent.v1.Annotation
+	26, // 9: openintent.v1.SubscriptionDelivery.attention:type_name -> openintent.v1.Attention
+	8,  // 10: openintent.v1.SubscriptionDelivery.earlier:type_name -> openintent.v1.EarlierMessage
+	9,  // 11: openintent.v1.SubscriptionDelivery.digest:type_name -> openintent.v1.Digest
+	23, // 12: openintent.v1.EarlierMessage.message:type_name -> openintent.v1.Message
+	26, // 13: openintent.v1.EarlierMessage.attention:type_name -> openintent.v1.Attention
+	10, // 14: openintent.v1.Digest.counts:type_name -> openintent.v1.DigestCount
+	11, // 15: openintent.v1.Digest.subjects:type_name -> openintent.v1.DigestSubject
+	12, // 16: openintent.v1.Digest.spans:type_name -> openintent.v1.DigestSpan
+	7,  // 17: openintent.v1.FetchDeliveriesResponse.deliveries:type_name -> openintent.v1.SubscriptionDelivery
+	19, // 18: openintent.v1.ListDeadLettersResponse.dead_letters:type_name -> openintent.v1.DeadLetter
+	7,  // 19: openintent.v1.DeadLetter.delivery:type_name -> openintent.v1.SubscriptionDelivery
+	22, // 20: openintent.v1.DeadLetter.dead_at:type_name -> google.protobuf.Timestamp
+	1,  // 21: openintent.v1.SubscriptionService.CreateSubscription:input_type -> openintent.v1.CreateSubscriptionRequest
+	2,  // 22: openintent.v1.SubscriptionService.ListSubscriptions:input_type -> openintent.v1.ListSubscriptionsRequest
+	4,  // 23: openintent.v1.SubscriptionService.GetSubscription:input_type -> openintent.v1.GetSubscriptionRequest
+	5,  // 24: openintent.v1.SubscriptionService.DeleteSubscription:input_type -> openintent.v1.DeleteSubscriptionRequest
+	13, // 25: openintent.v1.SubscriptionService.StreamDeliveries:input_type -> openintent.v1.StreamDeliveriesRequest
+	14, // 26: openintent.v1.SubscriptionService.FetchDeliveries:input_type -> openintent.v1.FetchDeliveriesRequest
+	16, // 27: openintent.v1.SubscriptionService.AcknowledgeDeliveries:input_type -> openintent.v1.AcknowledgeDeliveriesRequest
+	17, // 28: openintent.v1.SubscriptionService.ListDeadLetters:input_type -> openintent.v1.ListDeadLettersRequest
+	20, // 29: openintent.v1.SubscriptionService.RedriveDeadLetters:input_type -> openintent.v1.RedriveDeadLettersRequest
+	0,  // 30: openintent.v1.SubscriptionService.CreateSubscription:output_type -> openintent.v1.Subscription
+	3,  // 31: openintent.v1.SubscriptionService.ListSubscriptions:output_type -> openintent.v1.ListSubscriptionsResponse
+	0,  // 32: openintent.v1.SubscriptionService.GetSubscription:output_type -> openintent.v1.Subscription
+	6,  // 33: openintent.v1.SubscriptionService.DeleteSubscription:output_type -> openintent.v1.DeleteSubscriptionResponse
+	7,  // 34: openintent.v1.SubscriptionService.StreamDeliveries:output_type -> openintent.v1.SubscriptionDelivery
+	15, // 35: openintent.v1.SubscriptionService.FetchDeliveries:output_type -> openintent.v1.FetchDeliveriesResponse
+	0,  // 36: openintent.v1.SubscriptionService.AcknowledgeDeliveries:output_type -> openintent.v1.Subscription
+	18, // 37: openintent.v1.SubscriptionService.ListDeadLetters:output_type -> openintent.v1.ListDeadLettersResponse
+	0,  // 38: openintent.v1.SubscriptionService.RedriveDeadLetters:output_type -> openintent.v1.Subscription
+	30, // [30:39] is the sub-list for method output_type
+	21, // [21:30] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_subscriptions_proto_init() }
@@ -1597,18 +2108,18 @@ func file_openintent_v1_subscriptions_proto_init() {
 	file_openintent_v1_subscriptions_proto_msgTypes[1].OneofWrappers = []any{}
 	file_openintent_v1_subscriptions_proto_msgTypes[2].OneofWrappers = []any{}
 	file_openintent_v1_subscriptions_proto_msgTypes[3].OneofWrappers = []any{}
-	file_openintent_v1_subscriptions_proto_msgTypes[8].OneofWrappers = []any{}
-	file_openintent_v1_subscriptions_proto_msgTypes[9].OneofWrappers = []any{}
-	file_openintent_v1_subscriptions_proto_msgTypes[11].OneofWrappers = []any{}
-	file_openintent_v1_subscriptions_proto_msgTypes[12].OneofWrappers = []any{}
 	file_openintent_v1_subscriptions_proto_msgTypes[13].OneofWrappers = []any{}
+	file_openintent_v1_subscriptions_proto_msgTypes[14].OneofWrappers = []any{}
+	file_openintent_v1_subscriptions_proto_msgTypes[16].OneofWrappers = []any{}
+	file_openintent_v1_subscriptions_proto_msgTypes[17].OneofWrappers = []any{}
+	file_openintent_v1_subscriptions_proto_msgTypes[18].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_subscriptions_proto_rawDesc), len(file_openintent_v1_subscriptions_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -13,7 +13,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Subscription(_message.Message):
-    __slots__ = ("id", "name", "subscriber_id", "intent_id", "channel_id", "event_types", "message_type", "correlation_id", "webhook_url", "use_endpoint", "secret", "active", "acknowledge_seconds", "max_attempts", "created_at", "expires_at", "acknowledged_through", "last_number", "outstanding_count", "dead_letter_count", "last_error", "include")
+    __slots__ = ("id", "name", "subscriber_id", "intent_id", "channel_id", "event_types", "message_type", "correlation_id", "webhook_url", "use_endpoint", "secret", "active", "acknowledge_seconds", "max_attempts", "created_at", "expires_at", "acknowledged_through", "last_number", "outstanding_count", "dead_letter_count", "last_error", "include", "compose", "digest_seconds", "max_chars")
     ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     SUBSCRIBER_ID_FIELD_NUMBER: _ClassVar[int]
@@ -36,6 +36,9 @@ class Subscription(_message.Message):
     DEAD_LETTER_COUNT_FIELD_NUMBER: _ClassVar[int]
     LAST_ERROR_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_FIELD_NUMBER: _ClassVar[int]
+    COMPOSE_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    MAX_CHARS_FIELD_NUMBER: _ClassVar[int]
     id: str
     name: str
     subscriber_id: str
@@ -58,10 +61,13 @@ class Subscription(_message.Message):
     dead_letter_count: int
     last_error: str
     include: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., subscriber_id: _Optional[str] = ..., intent_id: _Optional[str] = ..., channel_id: _Optional[str] = ..., event_types: _Optional[_Iterable[str]] = ..., message_type: _Optional[_Union[_messages_pb2.MessageType, str]] = ..., correlation_id: _Optional[str] = ..., webhook_url: _Optional[str] = ..., use_endpoint: bool = ..., secret: _Optional[str] = ..., active: bool = ..., acknowledge_seconds: _Optional[int] = ..., max_attempts: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., acknowledged_through: _Optional[int] = ..., last_number: _Optional[int] = ..., outstanding_count: _Optional[int] = ..., dead_letter_count: _Optional[int] = ..., last_error: _Optional[str] = ..., include: _Optional[_Iterable[str]] = ...) -> None: ...
+    compose: bool
+    digest_seconds: int
+    max_chars: int
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., subscriber_id: _Optional[str] = ..., intent_id: _Optional[str] = ..., channel_id: _Optional[str] = ..., event_types: _Optional[_Iterable[str]] = ..., message_type: _Optional[_Union[_messages_pb2.MessageType, str]] = ..., correlation_id: _Optional[str] = ..., webhook_url: _Optional[str] = ..., use_endpoint: bool = ..., secret: _Optional[str] = ..., active: bool = ..., acknowledge_seconds: _Optional[int] = ..., max_attempts: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., acknowledged_through: _Optional[int] = ..., last_number: _Optional[int] = ..., outstanding_count: _Optional[int] = ..., dead_letter_count: _Optional[int] = ..., last_error: _Optional[str] = ..., include: _Optional[_Iterable[str]] = ..., compose: bool = ..., digest_seconds: _Optional[int] = ..., max_chars: _Optional[int] = ...) -> None: ...
 
 class CreateSubscriptionRequest(_message.Message):
-    __slots__ = ("name", "subscriber_id", "intent_id", "channel_id", "event_types", "message_type", "correlation_id", "webhook_url", "use_endpoint", "acknowledge_seconds", "max_attempts", "expires_at", "include")
+    __slots__ = ("name", "subscriber_id", "intent_id", "channel_id", "event_types", "message_type", "correlation_id", "webhook_url", "use_endpoint", "acknowledge_seconds", "max_attempts", "expires_at", "include", "compose", "digest_seconds", "max_chars")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SUBSCRIBER_ID_FIELD_NUMBER: _ClassVar[int]
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
@@ -75,6 +81,9 @@ class CreateSubscriptionRequest(_message.Message):
     MAX_ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_FIELD_NUMBER: _ClassVar[int]
+    COMPOSE_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    MAX_CHARS_FIELD_NUMBER: _ClassVar[int]
     name: str
     subscriber_id: str
     intent_id: str
@@ -88,7 +97,10 @@ class CreateSubscriptionRequest(_message.Message):
     max_attempts: int
     expires_at: _timestamp_pb2.Timestamp
     include: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., subscriber_id: _Optional[str] = ..., intent_id: _Optional[str] = ..., channel_id: _Optional[str] = ..., event_types: _Optional[_Iterable[str]] = ..., message_type: _Optional[_Union[_messages_pb2.MessageType, str]] = ..., correlation_id: _Optional[str] = ..., webhook_url: _Optional[str] = ..., use_endpoint: bool = ..., acknowledge_seconds: _Optional[int] = ..., max_attempts: _Optional[int] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., include: _Optional[_Iterable[str]] = ...) -> None: ...
+    compose: bool
+    digest_seconds: int
+    max_chars: int
+    def __init__(self, name: _Optional[str] = ..., subscriber_id: _Optional[str] = ..., intent_id: _Optional[str] = ..., channel_id: _Optional[str] = ..., event_types: _Optional[_Iterable[str]] = ..., message_type: _Optional[_Union[_messages_pb2.MessageType, str]] = ..., correlation_id: _Optional[str] = ..., webhook_url: _Optional[str] = ..., use_endpoint: bool = ..., acknowledge_seconds: _Optional[int] = ..., max_attempts: _Optional[int] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., include: _Optional[_Iterable[str]] = ..., compose: bool = ..., digest_seconds: _Optional[int] = ..., max_chars: _Optional[int] = ...) -> None: ...
 
 class ListSubscriptionsRequest(_message.Message):
     __slots__ = ("subscriber_id", "intent_id", "limit", "cursor")
@@ -131,7 +143,7 @@ class DeleteSubscriptionResponse(_message.Message):
     def __init__(self, subscription_id: _Optional[str] = ..., status: _Optional[str] = ...) -> None: ...
 
 class SubscriptionDelivery(_message.Message):
-    __slots__ = ("subscription_id", "number", "attempt", "intent_id", "position", "channel_name", "message", "event", "standing_by", "annotation", "attention")
+    __slots__ = ("subscription_id", "number", "attempt", "intent_id", "position", "channel_name", "message", "event", "standing_by", "annotation", "attention", "source_ids", "earlier", "digest")
     SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
@@ -143,6 +155,9 @@ class SubscriptionDelivery(_message.Message):
     STANDING_BY_FIELD_NUMBER: _ClassVar[int]
     ANNOTATION_FIELD_NUMBER: _ClassVar[int]
     ATTENTION_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_IDS_FIELD_NUMBER: _ClassVar[int]
+    EARLIER_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
     subscription_id: str
     number: int
     attempt: int
@@ -154,7 +169,70 @@ class SubscriptionDelivery(_message.Message):
     standing_by: bool
     annotation: _messages_pb2.Annotation
     attention: _attention_pb2.Attention
-    def __init__(self, subscription_id: _Optional[str] = ..., number: _Optional[int] = ..., attempt: _Optional[int] = ..., intent_id: _Optional[str] = ..., position: _Optional[int] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[_messages_pb2.Message, _Mapping]] = ..., event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., standing_by: bool = ..., annotation: _Optional[_Union[_messages_pb2.Annotation, _Mapping]] = ..., attention: _Optional[_Union[_attention_pb2.Attention, _Mapping]] = ...) -> None: ...
+    source_ids: _containers.RepeatedScalarFieldContainer[str]
+    earlier: _containers.RepeatedCompositeFieldContainer[EarlierMessage]
+    digest: Digest
+    def __init__(self, subscription_id: _Optional[str] = ..., number: _Optional[int] = ..., attempt: _Optional[int] = ..., intent_id: _Optional[str] = ..., position: _Optional[int] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[_messages_pb2.Message, _Mapping]] = ..., event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., standing_by: bool = ..., annotation: _Optional[_Union[_messages_pb2.Annotation, _Mapping]] = ..., attention: _Optional[_Union[_attention_pb2.Attention, _Mapping]] = ..., source_ids: _Optional[_Iterable[str]] = ..., earlier: _Optional[_Iterable[_Union[EarlierMessage, _Mapping]]] = ..., digest: _Optional[_Union[Digest, _Mapping]] = ...) -> None: ...
+
+class EarlierMessage(_message.Message):
+    __slots__ = ("intent_id", "position", "channel_name", "message", "attention")
+    INTENT_ID_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_NAME_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    ATTENTION_FIELD_NUMBER: _ClassVar[int]
+    intent_id: str
+    position: int
+    channel_name: str
+    message: _messages_pb2.Message
+    attention: _attention_pb2.Attention
+    def __init__(self, intent_id: _Optional[str] = ..., position: _Optional[int] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[_messages_pb2.Message, _Mapping]] = ..., attention: _Optional[_Union[_attention_pb2.Attention, _Mapping]] = ...) -> None: ...
+
+class Digest(_message.Message):
+    __slots__ = ("message_count", "counts", "subjects", "spans", "left_out_count")
+    MESSAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
+    COUNTS_FIELD_NUMBER: _ClassVar[int]
+    SUBJECTS_FIELD_NUMBER: _ClassVar[int]
+    SPANS_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    message_count: int
+    counts: _containers.RepeatedCompositeFieldContainer[DigestCount]
+    subjects: _containers.RepeatedCompositeFieldContainer[DigestSubject]
+    spans: _containers.RepeatedCompositeFieldContainer[DigestSpan]
+    left_out_count: int
+    def __init__(self, message_count: _Optional[int] = ..., counts: _Optional[_Iterable[_Union[DigestCount, _Mapping]]] = ..., subjects: _Optional[_Iterable[_Union[DigestSubject, _Mapping]]] = ..., spans: _Optional[_Iterable[_Union[DigestSpan, _Mapping]]] = ..., left_out_count: _Optional[int] = ...) -> None: ...
+
+class DigestCount(_message.Message):
+    __slots__ = ("channel_id", "channel_name", "sender", "kind", "count")
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_NAME_FIELD_NUMBER: _ClassVar[int]
+    SENDER_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    channel_id: str
+    channel_name: str
+    sender: str
+    kind: str
+    count: int
+    def __init__(self, channel_id: _Optional[str] = ..., channel_name: _Optional[str] = ..., sender: _Optional[str] = ..., kind: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
+
+class DigestSubject(_message.Message):
+    __slots__ = ("message_id", "subject")
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_FIELD_NUMBER: _ClassVar[int]
+    message_id: str
+    subject: str
+    def __init__(self, message_id: _Optional[str] = ..., subject: _Optional[str] = ...) -> None: ...
+
+class DigestSpan(_message.Message):
+    __slots__ = ("intent_id", "first_position", "last_position")
+    INTENT_ID_FIELD_NUMBER: _ClassVar[int]
+    FIRST_POSITION_FIELD_NUMBER: _ClassVar[int]
+    LAST_POSITION_FIELD_NUMBER: _ClassVar[int]
+    intent_id: str
+    first_position: int
+    last_position: int
+    def __init__(self, intent_id: _Optional[str] = ..., first_position: _Optional[int] = ..., last_position: _Optional[int] = ...) -> None: ...
 
 class StreamDeliveriesRequest(_message.Message):
     __slots__ = ("subscription_id", "max_outstanding", "acknowledged_through", "announce_active")

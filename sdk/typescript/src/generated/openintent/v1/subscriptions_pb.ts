@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file openintent/v1/subscriptions.proto.
  */
 export const file_openintent_v1_subscriptions: GenFile = /*@__PURE__*/
-  fileDesc("CiFvcGVuaW50ZW50L3YxL3N1YnNjcmlwdGlvbnMucHJvdG8SDW9wZW5pbnRlbnQudjEivwUKDFN1YnNjcmlwdGlvbhIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhUKDXN1YnNjcmliZXJfaWQYAyABKAkSFgoJaW50ZW50X2lkGAQgASgJSACIAQESFwoKY2hhbm5lbF9pZBgFIAEoCUgBiAEBEhMKC2V2ZW50X3R5cGVzGAYgAygJEjUKDG1lc3NhZ2VfdHlwZRgHIAEoDjIaLm9wZW5pbnRlbnQudjEuTWVzc2FnZVR5cGVIAogBARIbCg5jb3JyZWxhdGlvbl9pZBgIIAEoCUgDiAEBEhgKC3dlYmhvb2tfdXJsGAkgASgJSASIAQESFAoMdXNlX2VuZHBvaW50GAogASgIEhMKBnNlY3JldBgLIAEoCUgFiAEBEg4KBmFjdGl2ZRgMIAEoCBIbChNhY2tub3dsZWRnZV9zZWNvbmRzGA0gASgFEhQKDG1heF9hdHRlbXB0cxgOIAEoBRIuCgpjcmVhdGVkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRhY2tub3dsZWRnZWRfdGhyb3VnaBgRIAEoAxITCgtsYXN0X251bWJlchgSIAEoAxIZChFvdXRzdGFuZGluZ19jb3VudBgTIAEoAxIZChFkZWFkX2xldHRlcl9jb3VudBgUIAEoAxIXCgpsYXN0X2Vycm9yGBUgASgJSAaIAQESDwoHaW5jbHVkZRgWIAMoCUIMCgpfaW50ZW50X2lkQg0KC19jaGFubmVsX2lkQg8KDV9tZXNzYWdlX3R5cGVCEQoPX2NvcnJlbGF0aW9uX2lkQg4KDF93ZWJob29rX3VybEIJCgdfc2VjcmV0Qg0KC19sYXN0X2Vycm9yIr0EChlDcmVhdGVTdWJzY3JpcHRpb25SZXF1ZXN0EhEKBG5hbWUYASABKAlIAIgBARIaCg1zdWJzY3JpYmVyX2lkGAIgASgJSAGIAQESFgoJaW50ZW50X2lkGAMgASgJSAKIAQESFwoKY2hhbm5lbF9pZBgEIAEoCUgDiAEBEhMKC2V2ZW50X3R5cGVzGAUgAygJEjUKDG1lc3NhZ2VfdHlwZRgGIAEoDjIaLm9wZW5pbnRlbnQudjEuTWVzc2FnZVR5cGVIBIgBARIbCg5jb3JyZWxhdGlvbl9pZBgHIAEoCUgFiAEBEhgKC3dlYmhvb2tfdXJsGAggASgJSAaIAQESGQoMdXNlX2VuZHBvaW50GAkgASgISAeIAQESIAoTYWNrbm93bGVkZ2Vfc2Vjb25kcxgKIAEoBUgIiAEBEhkKDG1heF9hdHRlbXB0cxgLIAEoBUgJiAEBEi4KCmV4cGlyZXNfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2luY2x1ZGUYDSADKAlCBwoFX25hbWVCEAoOX3N1YnNjcmliZXJfaWRCDAoKX2ludGVudF9pZEINCgtfY2hhbm5lbF9pZEIPCg1fbWVzc2FnZV90eXBlQhEKD19jb3JyZWxhdGlvbl9pZEIOCgxfd2ViaG9va191cmxCDwoNX3VzZV9lbmRwb2ludEIWChRfYWNrbm93bGVkZ2Vfc2Vjb25kc0IPCg1fbWF4X2F0dGVtcHRzIqwBChhMaXN0U3Vic2NyaXB0aW9uc1JlcXVlc3QSGgoNc3Vic2NyaWJlcl9pZBgBIAEoCUgAiAEBEhYKCWludGVudF9pZBgCIAEoCUgBiAEBEhIKBWxpbWl0GAMgASgFSAKIAQESEwoGY3Vyc29yGAQgASgJSAOIAQFCEAoOX3N1YnNjcmliZXJfaWRCDAoKX2ludGVudF9pZEIICgZfbGltaXRCCQoHX2N1cnNvciJ5ChlMaXN0U3Vic2NyaXB0aW9uc1Jlc3BvbnNlEjIKDXN1YnNjcmlwdGlvbnMYASADKAsyGy5vcGVuaW50ZW50LnYxLlN1YnNjcmlwdGlvbhIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciIxChZHZXRTdWJzY3JpcHRpb25SZXF1ZXN0EhcKD3N1YnNjcmlwdGlvbl9pZBgBIAEoCSI0ChlEZWxldGVTdWJzY3JpcHRpb25SZXF1ZXN0EhcKD3N1YnNjcmlwdGlvbl9pZBgBIAEoCSJFChpEZWxldGVTdWJzY3JpcHRpb25SZXNwb25zZRIXCg9zdWJzY3JpcHRpb25faWQYASABKAkSDgoGc3RhdHVzGAIgASgJIsoCChRTdWJzY3JpcHRpb25EZWxpdmVyeRIXCg9zdWJzY3JpcHRpb25faWQYASABKAkSDgoGbnVtYmVyGAIgASgDEg8KB2F0dGVtcHQYAyABKAUSEQoJaW50ZW50X2lkGAQgASgJEhAKCHBvc2l0aW9uGAUgASgDEhQKDGNoYW5uZWxfbmFtZRgGIAEoCRInCgdtZXNzYWdlGAcgASgLMhYub3BlbmludGVudC52MS5NZXNzYWdlEiMKBWV2ZW50GAggASgLMhQub3BlbmludGVudC52MS5FdmVudBITCgtzdGFuZGluZ19ieRgJIAEoCBItCgphbm5vdGF0aW9uGAogASgLMhkub3BlbmludGVudC52MS5Bbm5vdGF0aW9uEisKCWF0dGVudGlvbhgLIAEoCzIYLm9wZW5pbnRlbnQudjEuQXR0ZW50aW9uItIBChdTdHJlYW1EZWxpdmVyaWVzUmVxdWVzdBIXCg9zdWJzY3JpcHRpb25faWQYASABKAkSHAoPbWF4X291dHN0YW5kaW5nGAIgASgFSACIAQESIQoUYWNrbm93bGVkZ2VkX3Rocm91Z2gYAyABKANIAYgBARIcCg9hbm5vdW5jZV9hY3RpdmUYBCABKAhIAogBAUISChBfbWF4X291dHN0YW5kaW5nQhcKFV9hY2tub3dsZWRnZWRfdGhyb3VnaEISChBfYW5ub3VuY2VfYWN0aXZlInsKFkZldGNoRGVsaXZlcmllc1JlcXVlc3QSFwoPc3Vic2NyaXB0aW9uX2lkGAEgASgJEhIKBWxpbWl0GAIgASgFSACIAQESGQoMd2FpdF9zZWNvbmRzGAMgASgBSAGIAQFCCAoGX2xpbWl0Qg8KDV93YWl0X3NlY29uZHMiUgoXRmV0Y2hEZWxpdmVyaWVzUmVzcG9uc2USNwoKZGVsaXZlcmllcxgBIAMoCzIjLm9wZW5pbnRlbnQudjEuU3Vic2NyaXB0aW9uRGVsaXZlcnkiagocQWNrbm93bGVkZ2VEZWxpdmVyaWVzUmVxdWVzdBIXCg9zdWJzY3JpcHRpb25faWQYASABKAkSDwoHbnVtYmVycxgCIAMoAxIUCgd0aHJvdWdoGAMgASgDSACIAQFCCgoIX3Rocm91Z2gimwEKFkxpc3REZWFkTGV0dGVyc1JlcXVlc3QSFwoPc3Vic2NyaXB0aW9uX2lkGAEgASgJEhIKBWxpbWl0GAIgASgFSACIAQESGQoMYWZ0ZXJfbnVtYmVyGAMgASgDSAGIAQESEwoGY3Vyc29yGAQgASgJSAKIAQFCCAoGX2xpbWl0Qg8KDV9hZnRlcl9udW1iZXJCCQoHX2N1cnNvciJ0ChdMaXN0RGVhZExldHRlcnNSZXNwb25zZRIvCgxkZWFkX2xldHRlcnMYASADKAsyGS5vcGVuaW50ZW50LnYxLkRlYWRMZXR0ZXISGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IigAEKCkRlYWRMZXR0ZXISNQoIZGVsaXZlcnkYASABKAsyIy5vcGVuaW50ZW50LnYxLlN1YnNjcmlwdGlvbkRlbGl2ZXJ5Eg4KBnJlYXNvbhgCIAEoCRIrCgdkZWFkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJFChlSZWRyaXZlRGVhZExldHRlcnNSZXF1ZXN0EhcKD3N1YnNjcmlwdGlvbl9pZBgBIAEoCRIPCgdudW1iZXJzGAIgAygDMoMHChNTdWJzY3JpcHRpb25TZXJ2aWNlElsKEkNyZWF0ZVN1YnNjcmlwdGlvbhIoLm9wZW5pbnRlbnQudjEuQ3JlYXRlU3Vic2NyaXB0aW9uUmVxdWVzdBobLm9wZW5pbnRlbnQudjEuU3Vic2NyaXB0aW9uEmYKEUxpc3RTdWJzY3JpcHRpb25zEicub3BlbmludGVudC52MS5MaXN0U3Vic2NyaXB0aW9uc1JlcXVlc3QaKC5vcGVuaW50ZW50LnYxLkxpc3RTdWJzY3JpcHRpb25zUmVzcG9uc2USVQoPR2V0U3Vic2NyaXB0aW9uEiUub3BlbmludGVudC52MS5HZXRTdWJzY3JpcHRpb25SZXF1ZXN0Ghsub3BlbmludGVudC52MS5TdWJzY3JpcHRpb24SaQoSRGVsZXRlU3Vic2NyaXB0aW9uEigub3BlbmludGVudC52MS5EZWxldGVTdWJzY3JpcHRpb25SZXF1ZXN0Gikub3BlbmludGVudC52MS5EZWxldGVTdWJzY3JpcHRpb25SZXNwb25zZRJhChBTdHJlYW1EZWxpdmVyaWVzEiYub3BlbmludGVudC52MS5TdHJlYW1EZWxpdmVyaWVzUmVxdWVzdBojLm9wZW5pbnRlbnQudjEuU3Vic2NyaXB0aW9uRGVsaXZlcnkwARJgCg9GZXRjaERlbGl2ZXJpZXMSJS5vcGVuaW50ZW50LnYxLkZldGNoRGVsaXZlcmllc1JlcXVlc3QaJi5vcGVuaW50ZW50LnYxLkZldGNoRGVsaXZlcmllc1Jlc3BvbnNlEmEKFUFja25vd2xlZGdlRGVsaXZlcmllcxIrLm9wZW5pbnRlbnQudjEuQWNrbm93bGVkZ2VEZWxpdmVyaWVzUmVxdWVzdBobLm9wZW5pbnRlbnQudjEuU3Vic2NyaXB0aW9uEmAKD0xpc3REZWFkTGV0dGVycxIlLm9wZW5pbnRlbnQudjEuTGlzdERlYWRMZXR0ZXJzUmVxdWVzdBomLm9wZW5pbnRlbnQudjEuTGlzdERlYWRMZXR0ZXJzUmVzcG9uc2USWwoSUmVkcml2ZURlYWRMZXR0ZXJzEigub3BlbmludGVudC52MS5SZWRyaXZlRGVhZExldHRlcnNSZXF1ZXN0Ghsub3BlbmludGVudC52MS5TdWJzY3JpcHRpb25iBnByb3RvMw", [file_google_protobuf_timestamp, file_openintent_v1_attention, file_openintent_v1_events, file_openintent_v1_messages]);
+  fileDesc("CiFvcGVuaW50ZW50L3YxL3N1YnNjcmlwdGlvbnMucHJvdG8SDW9wZW5pbnRlbnQudjEitwYKDFN1YnNjcmlwdGlvbhIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhUKDXN1YnNjcmliZXJfaWQYAyABKAkSFgoJaW50ZW50X2lkGAQgASgJSACIAQESFwoKY2hhbm5lbF9pZBgFIAEoCUgBiAEBEhMKC2V2ZW50X3R5cGVzGAYgAygJEjUKDG1lc3NhZ2VfdHlwZRgHIAEoDjIaLm9wZW5pbnRlbnQudjEuTWVzc2FnZVR5cGVIAogBARIbCg5jb3JyZWxhdGlvbl9pZBgIIAEoCUgDiAEBEhgKC3dlYmhvb2tfdXJsGAkgASgJSASIAQESFAoMdXNlX2VuZHBvaW50GAogASgIEhMKBnNlY3JldBgLIAEoCUgFiAEBEg4KBmFjdGl2ZRgMIAEoCBIbChNhY2tub3dsZWRnZV9zZWNvbmRzGA0gASgFEhQKDG1heF9hdHRlbXB0cxgOIAEoBRIuCgpjcmVhdGVkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRhY2tub3dsZWRnZWRfdGhyb3VnaBgRIAEoAxITCgtsYXN0X251bWJlchgSIAEoAxIZChFvdXRzdGFuZGluZ19jb3VudBgTIAEoAxIZChFkZWFkX2xldHRlcl9jb3VudBgUIAEoAxIXCgpsYXN0X2Vycm9yGBUgASgJSAaIAQESDwoHaW5jbHVkZRgWIAMoCRIUCgdjb21wb3NlGBcgASgISAeIAQESGwoOZGlnZXN0X3NlY29uZHMYGCABKAVICIgBARIWCgltYXhfY2hhcnMYGSABKAVICYgBAUIMCgpfaW50ZW50X2lkQg0KC19jaGFubmVsX2lkQg8KDV9tZXNzYWdlX3R5cGVCEQoPX2NvcnJlbGF0aW9uX2lkQg4KDF93ZWJob29rX3VybEIJCgdfc2VjcmV0Qg0KC19sYXN0X2Vycm9yQgoKCF9jb21wb3NlQhEKD19kaWdlc3Rfc2Vjb25kc0IMCgpfbWF4X2NoYXJzIrUFChlDcmVhdGVTdWJzY3JpcHRpb25SZXF1ZXN0EhEKBG5hbWUYASABKAlIAIgBARIaCg1zdWJzY3JpYmVyX2lkGAIgASgJSAGIAQESFgoJaW50ZW50X2lkGAMgASgJSAKIAQESFwoKY2hhbm5lbF9pZBgEIAEoCUgDiAEBEhMKC2V2ZW50X3R5cGVzGAUgAygJEjUKDG1lc3NhZ2VfdHlwZRgGIAEoDjIaLm9wZW5pbnRlbnQudjEuTWVzc2FnZVR5cGVIBIgBARIbCg5jb3JyZWxhdGlvbl9pZBgHIAEoCUgFiAEBEhgKC3dlYmhvb2tfdXJsGAggASgJSAaIAQESGQoMdXNlX2VuZHBvaW50GAkgASgISAeIAQESIAoTYWNrbm93bGVkZ2Vfc2Vjb25kcxgKIAEoBUgIiAEBEhkKDG1heF9hdHRlbXB0cxgLIAEoBUgJiAEBEi4KCmV4cGlyZXNfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2luY2x1ZGUYDSADKAkSFAoHY29tcG9zZRgOIAEoCEgKiAEBEhsKDmRpZ2VzdF9zZWNvbmRzGA8gASgFSAuIAQESFgoJbWF4X2NoYXJzGBAgASgFSAyIAQFCBwoFX25hbWVCEAoOX3N1YnNjcmliZXJfaWRCDAoKX2ludGVudF9pZEINCgtfY2hhbm5lbF9pZEIPCg1fbWVzc2FnZV90eXBlQhEKD19jb3JyZWxhdGlvbl9pZEIOCgxfd2ViaG9va191cmxCDwoNX3VzZV9lbmRwb2ludEIWChRfYWNrbm93bGVkZ2Vfc2Vjb25kc0IPCg1fbWF4X2F0dGVtcHRzQgoKCF9jb21wb3NlQhEKD19kaWdlc3Rfc2Vjb25kc0IMCgpfbWF4X2NoYXJzIqwBChhMaXN0U3Vic2NyaXB0aW9uc1JlcXVlc3QSGgoNc3Vic2NyaWJlcl9pZBgBIAEoCUgAiAEBEhYKCWludGVudF9pZBgCIAEoCUgBiAEBEhIKBWxpbWl0GAMgASgFSAKIAQESEwoGY3Vyc29yGAQgASgJSAOIAQFCEAoOX3N1YnNjcmliZXJfaWRCDAoKX2ludGVudF9pZEIICgZfbGltaXRCCQoHX2N1cnNvciJ5ChlMaXN0U3Vic2NyaXB0aW9uc1Jlc3BvbnNlEjIKDXN1YnNjcmlwdGlvbnMYASADKAsyGy5vcGVuaW50ZW50LnYxLlN1YnNjcmlwdGlvbhIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciIxChZHZXRTdWJzY3JpcHRpb25SZXF1ZXN0EhcKD3N1YnNjcmlwdGlvbl9pZBgBIAEoCSI0ChlEZWxldGVTdWJzY3JpcHRpb25SZXF1ZXN0EhcKD3N1YnNjcmlwdGlvbl9pZBgBIAEoCSJFChpEZWxldGVTdWJzY3JpcHRpb25SZXNwb25zZRIXCg9zdWJzY3JpcHRpb25faWQYASABKAkSDgoGc3RhdHVzGAIgASgJIrUDChRTdWJzY3JpcHRpb25EZWxpdmVyeRIXCg9zdWJzY3JpcHRpb25faWQYASABKAkSDgoGbnVtYmVyGAIgASgDEg8KB2F0dGVtcHQYAyABKAUSEQoJaW50ZW50X2lkGAQgASgJEhAKCHBvc2l0aW9uGAUgASgDEhQKDGNoYW5uZWxfbmFtZRgGIAEoCRInCgdtZXNzYWdlGAcgASgLMhYub3BlbmludGVudC52MS5NZXNzYWdlEiMKBWV2ZW50GAggASgLMhQub3BlbmludGVudC52MS5FdmVudBITCgtzdGFuZGluZ19ieRgJIAEoCBItCgphbm5vdGF0aW9uGAogASgLMhkub3BlbmludGVudC52MS5Bbm5vdGF0aW9uEisKCWF0dGVudGlvbhgLIAEoCzIYLm9wZW5pbnRlbnQudjEuQXR0ZW50aW9uEhIKCnNvdXJjZV9pZHMYDCADKAkSLgoHZWFybGllchgNIAMoCzIdLm9wZW5pbnRlbnQudjEuRWFybGllck1lc3NhZ2USJQoGZGlnZXN0GA4gASgLMhUub3BlbmludGVudC52MS5EaWdlc3QioQEKDkVhcmxpZXJNZXNzYWdlEhEKCWludGVudF9pZBgBIAEoCRIQCghwb3NpdGlvbhgCIAEoAxIUCgxjaGFubmVsX25hbWUYAyABKAkSJwoHbWVzc2FnZRgEIAEoCzIWLm9wZW5pbnRlbnQudjEuTWVzc2FnZRIrCglhdHRlbnRpb24YBSABKAsyGC5vcGVuaW50ZW50LnYxLkF0dGVudGlvbiK9AQoGRGlnZXN0EhUKDW1lc3NhZ2VfY291bnQYASABKAUSKgoGY291bnRzGAIgAygLMhoub3BlbmludGVudC52MS5EaWdlc3RDb3VudBIuCghzdWJqZWN0cxgDIAMoCzIcLm9wZW5pbnRlbnQudjEuRGlnZXN0U3ViamVjdBIoCgVzcGFucxgEIAMoCzIZLm9wZW5pbnRlbnQudjEuRGlnZXN0U3BhbhIWCg5sZWZ0X291dF9jb3VudBgFIAEoBSJkCgtEaWdlc3RDb3VudBISCgpjaGFubmVsX2lkGAEgASgJEhQKDGNoYW5uZWxfbmFtZRgCIAEoCRIOCgZzZW5kZXIYAyABKAkSDAoEa2luZBgEIAEoCRINCgVjb3VudBgFIAEoBSI0Cg1EaWdlc3RTdWJqZWN0EhIKCm1lc3NhZ2VfaWQYASABKAkSDwoHc3ViamVjdBgCIAEoCSJOCgpEaWdlc3RTcGFuEhEKCWludGVudF9pZBgBIAEoCRIWCg5maXJzdF9wb3NpdGlvbhgCIAEoAxIVCg1sYXN0X3Bvc2l0aW9uGAMgASgDItIBChdTdHJlYW1EZWxpdmVyaWVzUmVxdWVzdBIXCg9zdWJzY3JpcHRpb25faWQYASABKAkSHAoPbWF4X291dHN0YW5kaW5nGAIgASgFSACIAQESIQoUYWNrbm93bGVkZ2VkX3Rocm91Z2gYAyABKANIAYgBARIcCg9hbm5vdW5jZV9hY3RpdmUYBCABKAhIAogBAUISChBfbWF4X291dHN0YW5kaW5nQhcKFV9hY2tub3dsZWRnZWRfdGhyb3VnaEISChBfYW5ub3VuY2VfYWN0aXZlInsKFkZldGNoRGVsaXZlcmllc1JlcXVlc3QSFwoPc3Vic2NyaXB0aW9uX2lkGAEgASgJEhIKBWxpbWl0GAIgASgFSACIAQESGQoMd2FpdF9zZWNvbmRzGAMgASgBSAGIAQFCCAoGX2xpbWl0Qg8KDV93YWl0X3NlY29uZHMiUgoXRmV0Y2hEZWxpdmVyaWVzUmVzcG9uc2USNwoKZGVsaXZlcmllcxgBIAMoCzIjLm9wZW5pbnRlbnQudjEuU3Vic2NyaXB0aW9uRGVsaXZlcnkiagocQWNrbm93bGVkZ2VEZWxpdmVyaWVzUmVxdWVzdBIXCg9zdWJzY3JpcHRpb25faWQYASABKAkSDwoHbnVtYmVycxgCIAMoAxIUCgd0aHJvdWdoGAMgASgDSACIAQFCCgoIX3Rocm91Z2gimwEKFkxpc3REZWFkTGV0dGVyc1JlcXVlc3QSFwoPc3Vic2NyaXB0aW9uX2lkGAEgASgJEhIKBWxpbWl0GAIgASgFSACIAQESGQoMYWZ0ZXJfbnVtYmVyGAMgASgDSAGIAQESEwoGY3Vyc29yGAQgASgJSAKIAQFCCAoGX2xpbWl0Qg8KDV9hZnRlcl9udW1iZXJCCQoHX2N1cnNvciJ0ChdMaXN0RGVhZExldHRlcnNSZXNwb25zZRIvCgxkZWFkX2xldHRlcnMYASADKAsyGS5vcGVuaW50ZW50LnYxLkRlYWRMZXR0ZXISGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IigAEKCkRlYWRMZXR0ZXISNQoIZGVsaXZlcnkYASABKAsyIy5vcGVuaW50ZW50LnYxLlN1YnNjcmlwdGlvbkRlbGl2ZXJ5Eg4KBnJlYXNvbhgCIAEoCRIrCgdkZWFkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJFChlSZWRyaXZlRGVhZExldHRlcnNSZXF1ZXN0EhcKD3N1YnNjcmlwdGlvbl9pZBgBIAEoCRIPCgdudW1iZXJzGAIgAygDMoMHChNTdWJzY3JpcHRpb25TZXJ2aWNlElsKEkNyZWF0ZVN1YnNjcmlwdGlvbhIoLm9wZW5pbnRlbnQudjEuQ3JlYXRlU3Vic2NyaXB0aW9uUmVxdWVzdBobLm9wZW5pbnRlbnQudjEuU3Vic2NyaXB0aW9uEmYKEUxpc3RTdWJzY3JpcHRpb25zEicub3BlbmludGVudC52MS5MaXN0U3Vic2NyaXB0aW9uc1JlcXVlc3QaKC5vcGVuaW50ZW50LnYxLkxpc3RTdWJzY3JpcHRpb25zUmVzcG9uc2USVQoPR2V0U3Vic2NyaXB0aW9uEiUub3BlbmludGVudC52MS5HZXRTdWJzY3JpcHRpb25SZXF1ZXN0Ghsub3BlbmludGVudC52MS5TdWJzY3JpcHRpb24SaQoSRGVsZXRlU3Vic2NyaXB0aW9uEigub3BlbmludGVudC52MS5EZWxldGVTdWJzY3JpcHRpb25SZXF1ZXN0Gikub3BlbmludGVudC52MS5EZWxldGVTdWJzY3JpcHRpb25SZXNwb25zZRJhChBTdHJlYW1EZWxpdmVyaWVzEiYub3BlbmludGVudC52MS5TdHJlYW1EZWxpdmVyaWVzUmVxdWVzdBojLm9wZW5pbnRlbnQudjEuU3Vic2NyaXB0aW9uRGVsaXZlcnkwARJgCg9GZXRjaERlbGl2ZXJpZXMSJS5vcGVuaW50ZW50LnYxLkZldGNoRGVsaXZlcmllc1JlcXVlc3QaJi5vcGVuaW50ZW50LnYxLkZldGNoRGVsaXZlcmllc1Jlc3BvbnNlEmEKFUFja25vd2xlZGdlRGVsaXZlcmllcxIrLm9wZW5pbnRlbnQudjEuQWNrbm93bGVkZ2VEZWxpdmVyaWVzUmVxdWVzdBobLm9wZW5pbnRlbnQudjEuU3Vic2NyaXB0aW9uEmAKD0xpc3REZWFkTGV0dGVycxIlLm9wZW5pbnRlbnQudjEuTGlzdERlYWRMZXR0ZXJzUmVxdWVzdBomLm9wZW5pbnRlbnQudjEuTGlzdERlYWRMZXR0ZXJzUmVzcG9uc2USWwoSUmVkcml2ZURlYWRMZXR0ZXJzEigub3BlbmludGVudC52MS5SZWRyaXZlRGVhZExldHRlcnNSZXF1ZXN0Ghsub3BlbmludGVudC52MS5TdWJzY3JpcHRpb25iBnByb3RvMw", [file_google_protobuf_timestamp, file_openintent_v1_attention, file_openintent_v1_events, file_openintent_v1_messages]);
 
 /**
  * Subscription is a durable cursor of one agent.
@@ -180,6 +180,27 @@ export type Subscription = Message<"openintent.v1.Subscription"> & {
    * @generated from field: repeated string include = 22;
    */
   include: string[];
+
+  /**
+   * Whether what its agent needs only at the next pause waits until its sender pauses. It is left out of JSON while it is unset.
+   *
+   * @generated from field: optional bool compose = 23;
+   */
+  compose?: boolean | undefined;
+
+  /**
+   * For how many seconds it gathers into one digest what is not for its agent. It is left out of JSON while it is unset.
+   *
+   * @generated from field: optional int32 digest_seconds = 24;
+   */
+  digestSeconds?: number | undefined;
+
+  /**
+   * How many characters a digest has at most. It is left out of JSON while it is unset.
+   *
+   * @generated from field: optional int32 max_chars = 25;
+   */
+  maxChars?: number | undefined;
 };
 
 /**
@@ -289,6 +310,29 @@ export type CreateSubscriptionRequest = Message<"openintent.v1.CreateSubscriptio
    * @generated from field: repeated string include = 13;
    */
   include: string[];
+
+  /**
+   * Let messages whose attention says `buffered` wait until their sender has been silent in the channel or thread for 3 seconds, at most
+   * for 30 seconds. They then come as one delivery. Not together with a webhook.
+   *
+   * @generated from field: optional bool compose = 14;
+   */
+  compose?: boolean | undefined;
+
+  /**
+   * Gather messages that are `ambient` for this long, 1 to 86,400 seconds, and deliver them as one digest. Messages that must be answered are
+   * never among them. Absent: no digests. Not together with a webhook.
+   *
+   * @generated from field: optional int32 digest_seconds = 15;
+   */
+  digestSeconds?: number | undefined;
+
+  /**
+   * How many characters a digest has at most, as it stands in JSON: 500 to 20,000; 2,000 when absent. Only together with digest_seconds.
+   *
+   * @generated from field: optional int32 max_chars = 16;
+   */
+  maxChars?: number | undefined;
 };
 
 /**
@@ -516,12 +560,35 @@ export type SubscriptionDelivery = Message<"openintent.v1.SubscriptionDelivery">
   annotation?: Annotation | undefined;
 
   /**
-   * What the message asks of the agent. Only subscriptions that include attention have it, and not for the agent's own messages. It is left
-   * out of JSON while it is unset.
+   * What the message asks of the agent. Only subscriptions that include attention have it, and not for the agent's own messages. A digest
+   * always has it. It is left out of JSON while it is unset.
    *
    * @generated from field: openintent.v1.Attention attention = 11;
    */
   attention?: Attention | undefined;
+
+  /**
+   * The ids of the messages for which this one delivery stands, oldest first, if several waited for their sender to pause. It is left out of
+   * JSON while it is empty.
+   *
+   * @generated from field: repeated string source_ids = 12;
+   */
+  sourceIds: string[];
+
+  /**
+   * The messages among them before `message`, oldest first. It is left out of JSON while it is empty.
+   *
+   * @generated from field: repeated openintent.v1.EarlierMessage earlier = 13;
+   */
+  earlier: EarlierMessage[];
+
+  /**
+   * A summary of messages that are not for the agent. The position is then that of the newest one. If some of them are for the agent by
+   * now, because they were edited, these are in `message` and `earlier`. It is left out of JSON while it is unset.
+   *
+   * @generated from field: openintent.v1.Digest digest = 14;
+   */
+  digest?: Digest | undefined;
 };
 
 /**
@@ -530,6 +597,216 @@ export type SubscriptionDelivery = Message<"openintent.v1.SubscriptionDelivery">
  */
 export const SubscriptionDeliverySchema: GenMessage<SubscriptionDelivery> = /*@__PURE__*/
   messageDesc(file_openintent_v1_subscriptions, 7);
+
+/**
+ * EarlierMessage is one of several messages that come with one delivery.
+ *
+ * @generated from message openintent.v1.EarlierMessage
+ */
+export type EarlierMessage = Message<"openintent.v1.EarlierMessage"> & {
+  /**
+   * The message's intent.
+   *
+   * @generated from field: string intent_id = 1;
+   */
+  intentId: string;
+
+  /**
+   * Its place in the intent's log.
+   *
+   * @generated from field: int64 position = 2;
+   */
+  position: bigint;
+
+  /**
+   * Its channel's name.
+   *
+   * @generated from field: string channel_name = 3;
+   */
+  channelName: string;
+
+  /**
+   * The message.
+   *
+   * @generated from field: openintent.v1.Message message = 4;
+   */
+  message?: Message$1 | undefined;
+
+  /**
+   * What it asks of the agent. Only subscriptions that include attention have it. It is left out of JSON while it is unset.
+   *
+   * @generated from field: openintent.v1.Attention attention = 5;
+   */
+  attention?: Attention | undefined;
+};
+
+/**
+ * Describes the message openintent.v1.EarlierMessage.
+ * Use `create(EarlierMessageSchema)` to create a new message.
+ */
+export const EarlierMessageSchema: GenMessage<EarlierMessage> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_subscriptions, 8);
+
+/**
+ * Digest is a summary of messages that are not for the agent. In JSON it has at most the subscription's max_chars characters.
+ *
+ * @generated from message openintent.v1.Digest
+ */
+export type Digest = Message<"openintent.v1.Digest"> & {
+  /**
+   * How many messages it sums up.
+   *
+   * @generated from field: int32 message_count = 1;
+   */
+  messageCount: number;
+
+  /**
+   * How many came from whom, the highest count first.
+   *
+   * @generated from field: repeated openintent.v1.DigestCount counts = 2;
+   */
+  counts: DigestCount[];
+
+  /**
+   * The subjects of the newest messages that have one, newest first.
+   *
+   * @generated from field: repeated openintent.v1.DigestSubject subjects = 3;
+   */
+  subjects: DigestSubject[];
+
+  /**
+   * Where the messages are, for each intent.
+   *
+   * @generated from field: repeated openintent.v1.DigestSpan spans = 4;
+   */
+  spans: DigestSpan[];
+
+  /**
+   * How many of the messages are in no count, because the digest would become too long.
+   *
+   * @generated from field: int32 left_out_count = 5;
+   */
+  leftOutCount: number;
+};
+
+/**
+ * Describes the message openintent.v1.Digest.
+ * Use `create(DigestSchema)` to create a new message.
+ */
+export const DigestSchema: GenMessage<Digest> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_subscriptions, 9);
+
+/**
+ * DigestCount says how many messages of one kind one sender sent on one channel.
+ *
+ * @generated from message openintent.v1.DigestCount
+ */
+export type DigestCount = Message<"openintent.v1.DigestCount"> & {
+  /**
+   * The channel.
+   *
+   * @generated from field: string channel_id = 1;
+   */
+  channelId: string;
+
+  /**
+   * Its name.
+   *
+   * @generated from field: string channel_name = 2;
+   */
+  channelName: string;
+
+  /**
+   * Who sent them.
+   *
+   * @generated from field: string sender = 3;
+   */
+  sender: string;
+
+  /**
+   * Their kind; empty for messages without one.
+   *
+   * @generated from field: string kind = 4;
+   */
+  kind: string;
+
+  /**
+   * How many.
+   *
+   * @generated from field: int32 count = 5;
+   */
+  count: number;
+};
+
+/**
+ * Describes the message openintent.v1.DigestCount.
+ * Use `create(DigestCountSchema)` to create a new message.
+ */
+export const DigestCountSchema: GenMessage<DigestCount> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_subscriptions, 10);
+
+/**
+ * DigestSubject is the subject of one message.
+ *
+ * @generated from message openintent.v1.DigestSubject
+ */
+export type DigestSubject = Message<"openintent.v1.DigestSubject"> & {
+  /**
+   * The message.
+   *
+   * @generated from field: string message_id = 1;
+   */
+  messageId: string;
+
+  /**
+   * Its subject.
+   *
+   * @generated from field: string subject = 2;
+   */
+  subject: string;
+};
+
+/**
+ * Describes the message openintent.v1.DigestSubject.
+ * Use `create(DigestSubjectSchema)` to create a new message.
+ */
+export const DigestSubjectSchema: GenMessage<DigestSubject> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_subscriptions, 11);
+
+/**
+ * DigestSpan says where in an intent's log the messages of a digest are.
+ *
+ * @generated from message openintent.v1.DigestSpan
+ */
+export type DigestSpan = Message<"openintent.v1.DigestSpan"> & {
+  /**
+   * The intent.
+   *
+   * @generated from field: string intent_id = 1;
+   */
+  intentId: string;
+
+  /**
+   * The place of the oldest.
+   *
+   * @generated from field: int64 first_position = 2;
+   */
+  firstPosition: bigint;
+
+  /**
+   * The place of the newest.
+   *
+   * @generated from field: int64 last_position = 3;
+   */
+  lastPosition: bigint;
+};
+
+/**
+ * Describes the message openintent.v1.DigestSpan.
+ * Use `create(DigestSpanSchema)` to create a new message.
+ */
+export const DigestSpanSchema: GenMessage<DigestSpan> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_subscriptions, 12);
 
 /**
  * StreamDeliveriesRequest opens a stream of deliveries.
@@ -574,7 +851,7 @@ export type StreamDeliveriesRequest = Message<"openintent.v1.StreamDeliveriesReq
  * Use `create(StreamDeliveriesRequestSchema)` to create a new message.
  */
 export const StreamDeliveriesRequestSchema: GenMessage<StreamDeliveriesRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 8);
+  messageDesc(file_openintent_v1_subscriptions, 13);
 
 /**
  * FetchDeliveriesRequest asks for deliveries.
@@ -609,7 +886,7 @@ export type FetchDeliveriesRequest = Message<"openintent.v1.FetchDeliveriesReque
  * Use `create(FetchDeliveriesRequestSchema)` to create a new message.
  */
 export const FetchDeliveriesRequestSchema: GenMessage<FetchDeliveriesRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 9);
+  messageDesc(file_openintent_v1_subscriptions, 14);
 
 /**
  * FetchDeliveriesResponse holds deliveries.
@@ -630,7 +907,7 @@ export type FetchDeliveriesResponse = Message<"openintent.v1.FetchDeliveriesResp
  * Use `create(FetchDeliveriesResponseSchema)` to create a new message.
  */
 export const FetchDeliveriesResponseSchema: GenMessage<FetchDeliveriesResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 10);
+  messageDesc(file_openintent_v1_subscriptions, 15);
 
 /**
  * AcknowledgeDeliveriesRequest names deliveries that are done.
@@ -665,7 +942,7 @@ export type AcknowledgeDeliveriesRequest = Message<"openintent.v1.AcknowledgeDel
  * Use `create(AcknowledgeDeliveriesRequestSchema)` to create a new message.
  */
 export const AcknowledgeDeliveriesRequestSchema: GenMessage<AcknowledgeDeliveriesRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 11);
+  messageDesc(file_openintent_v1_subscriptions, 16);
 
 /**
  * ListDeadLettersRequest selects dead letters.
@@ -707,7 +984,7 @@ export type ListDeadLettersRequest = Message<"openintent.v1.ListDeadLettersReque
  * Use `create(ListDeadLettersRequestSchema)` to create a new message.
  */
 export const ListDeadLettersRequestSchema: GenMessage<ListDeadLettersRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 12);
+  messageDesc(file_openintent_v1_subscriptions, 17);
 
 /**
  * ListDeadLettersResponse holds dead letters.
@@ -735,7 +1012,7 @@ export type ListDeadLettersResponse = Message<"openintent.v1.ListDeadLettersResp
  * Use `create(ListDeadLettersResponseSchema)` to create a new message.
  */
 export const ListDeadLettersResponseSchema: GenMessage<ListDeadLettersResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 13);
+  messageDesc(file_openintent_v1_subscriptions, 18);
 
 /**
  * DeadLetter is a delivery that the server gave up.
@@ -771,7 +1048,7 @@ export type DeadLetter = Message<"openintent.v1.DeadLetter"> & {
  * Use `create(DeadLetterSchema)` to create a new message.
  */
 export const DeadLetterSchema: GenMessage<DeadLetter> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 14);
+  messageDesc(file_openintent_v1_subscriptions, 19);
 
 /**
  * RedriveDeadLettersRequest names dead letters to be tried again.
@@ -799,7 +1076,7 @@ export type RedriveDeadLettersRequest = Message<"openintent.v1.RedriveDeadLetter
  * Use `create(RedriveDeadLettersRequestSchema)` to create a new message.
  */
 export const RedriveDeadLettersRequestSchema: GenMessage<RedriveDeadLettersRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 15);
+  messageDesc(file_openintent_v1_subscriptions, 20);
 
 /**
  * SubscriptionService keeps durable subscriptions (RFC-0006). The server remembers how far a subscriber has come, offers again what it

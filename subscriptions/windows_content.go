@@ -1,0 +1,171 @@
+package subscriptions
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/reading"
+)
+
+// sourceContents reads the contents of deliveries that may stand for several places, by the delivery's number and oldest first, as
+// contents does. What the messages ask is read too, because a digest leaves out what is for the subscriber by now.
+func (s *Service) sourceContents(
+	ctx context.Context, sub *subscription, rows []delivery, passing bool,
+) (map[int64][]reading.Entry, error) {
+	var places []delivery
+	var numbers []int64 // whose places these are
+	for _, d := range rows {
+		for _, place := range d.places() {
+			places = append(places, delivery{number: int64(len(places)), intentNo: place[0], position: place[1]})
+			numbers = append(numbers, d.number)
+		}
+	}
+	filter := sub.filter
+	filter.Attention = true
+	found, err := s.contents(ctx, sub, filter, places, passing)
+	if err != nil {
+		return nil, err
+	}
+	entries := make(map[int64][]reading.Entry, len(rows))
+	for i, number := range numbers {
+		if entry, there := found[int64(i)]; there {
+			entries[number] = append(entries[number], entry)
+		}
+	}
+	return entries, nil
+}
+
+// packTogether is pack for a subscription with windows.
+func (s *Service) packTogether(ctx context.Context, sub *subscription, rows []delivery) (parcels []parcel, gone []delivery, err error) {
+	found, err := s.sourceContents(ctx, sub, rows, sub.wide())
+	if err != nil {
+		return nil, nil, err
+	}
+	size := 0
+	for _, d := range rows {
+		entries := found[d.number]
+		if len(entries) == 0 {
+			gone = append(gone, d)
+			continue
+		}
+		p, err := parcelOf(sub, d, entries)
+		if err != nil {
+			return nil, nil, err
+		}
+		if size += proto.Size(p.wire); size > pageBytes && len(parcels) > 0 {
+			break
+		}
+		parcels = append(parcels, p)
+	}
+	return parcels, gone, nil
+}
+
+// parcelOf returns a delivery with the contents for which it stands.
+func parcelOf(sub *subscription, d delivery, entries []reading.Entry) (parcel, error) {
+	wire, err := wireOf(sub, d, entries)
+	return parcel{delivery: d, entry: entries[len(entries)-1], parts: entries, wire: wire}, err
+}
+
+// at returns the parcel as of a later time. It tells whether the subscriber is still shown anything of it.
+func (p parcel) at(now time.Time, sub *subscription) (later parcel, shown bool, err error) {
+	if p.parts == nil {
+		_, shown = p.entry.At(now, sub.reader())
+		return p, shown, nil
+	}
+	var left []reading.Entry
+	for _, entry := range p.parts {
+		if entry, shown := entry.At(now, sub.reader()); shown {
+			left = append(left, entry)
+		}
+	}
+	switch len(left) {
+	case 0:
+		return p, false, nil
+	case len(p.parts):
+		return p, true, nil
+	}
+	later, err = parcelOf(sub, p.delivery, left)
+	return later, true, err
+}
+
+// handed returns the entries that the parcel hands over in full.
+func (p parcel) handed() []reading.Entry {
+	switch {
+	case p.parts == nil:
+		return []reading.Entry{p.entry}
+	case p.sources.Digest:
+		_, full := divided(p.parts)
+		return full
+	}
+	return p.parts
+}
+
+// divided divides what a digest stands for into what it sums up and what is for the subscriber by now.
+func divided(entries []reading.Entry) (summed, full []reading.Entry) {
+	for _, entry := range entries {
+		if entry.Message != nil && digestible(entry) {
+			summed = append(summed, entry)
+		} else {
+			full = append(full, entry)
+		}
+	}
+	return summed, full
+}
+
+// wireOf returns a delivery with all for which it stands as clients see it. Without entries the caller fills in the intent.
+func wireOf(sub *subscription, d delivery, entries []reading.Entry) (*openintentv1.SubscriptionDelivery, error) {
+	var summed []reading.Entry
+	full := entries
+	if d.sources.Digest {
+		summed, full = divided(entries)
+	}
+	var newest *reading.Entry
+	if n := len(full); n > 0 {
+		newest = &full[n-1]
+	}
+	wire, err := toWire(sub, d, newest)
+	if err != nil {
+		return nil, err
+	}
+	if newest != nil && !d.sources.Digest {
+		wire.Position = newest.Position
+	}
+	if !sub.filter.Attention {
+		wire.Attention = nil
+	}
+	for i, entry := range full {
+		if len(full) > 1 && entry.Message != nil {
+			wire.SourceIds = append(wire.SourceIds, entry.Message.ID)
+		}
+		if i == len(full)-1 {
+			break
+		}
+		earlier, err := earlierOf(sub, entry)
+		if err != nil {
+			return nil, err
+		}
+		wire.Earlier = append(wire.Earlier, earlier)
+	}
+	if len(summed) > 0 {
+		wire.Digest = digestOf(summed, int(sub.maxChars))
+		if newest == nil {
+			wire.IntentId, wire.Attention = summed[len(summed)-1].IntentID, attentionOfDigest(summed, sub.subscriber)
+		}
+	}
+	return wire, nil
+}
+
+// earlierOf returns one of several messages that come with one delivery.
+func earlierOf(sub *subscription, entry reading.Entry) (*openintentv1.EarlierMessage, error) {
+	message, _, _, err := entry.ToWire()
+	wire := &openintentv1.EarlierMessage{
+		IntentId: entry.IntentID, Position: entry.Position, ChannelName: entry.ChannelName, Message: message,
+	}
+	if sub.filter.Attention {
+		wire.Attention = entry.AttentionToWire()
+	}
+	return wire, err
+}
