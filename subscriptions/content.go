@@ -70,13 +70,20 @@ func (s *Service) contents(
 // byPlace indexes deliveries by intent and position. order lists the intents in the order in which they first appear.
 func byPlace(rows []delivery) (numbers map[int64]map[int64]int64, order []int64) {
 	numbers = make(map[int64]map[int64]int64)
+	note := func(intentNo, position, number int64) {
+		if numbers[intentNo] == nil {
+			numbers[intentNo] = make(map[int64]int64)
+			order = append(order, intentNo)
+		}
+		numbers[intentNo][position] = number
+	}
 	for _, d := range rows {
-		for _, place := range d.places() {
-			if numbers[place[0]] == nil {
-				numbers[place[0]] = make(map[int64]int64)
-				order = append(order, place[0])
-			}
-			numbers[place[0]][place[1]] = d.number
+		if d.sources == nil {
+			note(d.intentNo, d.position, d.number)
+			continue
+		}
+		for _, place := range d.sources.Places {
+			note(place[0], place[1], d.number)
 		}
 	}
 	return numbers, order

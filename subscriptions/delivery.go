@@ -23,12 +23,15 @@ type delivery struct {
 	deadAt time.Time
 	reason string
 	// sources are set if the delivery stands for several messages or is a digest. The place above is then that of the newest one.
-	sources sources
+	sources *sources
 }
+
+// isDigest reports whether the delivery is a digest.
+func (d *delivery) isDigest() bool { return d.sources != nil && d.sources.Digest }
 
 // places returns the delivery's places: one, or those for which it stands.
 func (d *delivery) places() [][2]int64 {
-	if len(d.sources.Places) > 0 {
+	if d.sources != nil {
 		return d.sources.Places
 	}
 	return [][2]int64{{d.intentNo, d.position}}

@@ -68,7 +68,7 @@ func insertDeliveries(tx *database.Tx, nos []int64, rows []delivery, at time.Tim
 	givenUp := make([]*int64, n)
 	var standFor []string
 	for i, d := range rows {
-		if len(d.sources.Places) > 0 {
+		if d.sources != nil {
 			if standFor == nil {
 				standFor = make([]string, n)
 			}

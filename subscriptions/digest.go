@@ -69,7 +69,8 @@ func charsOf(texts ...string) (chars int) {
 	return chars
 }
 
-// countsOf counts messages by channel, sender and kind, the highest count first.
+// countsOf counts messages by channel, sender and kind. Each sender's highest count comes first, then each one's second, and so on, so that
+// nobody hides others' messages by writing many kinds.
 func countsOf(entries []reading.Entry) []*openintentv1.DigestCount {
 	type group struct{ channelID, channelName, sender, kind string }
 	counts := make(map[group]int32)
@@ -80,6 +81,12 @@ func countsOf(entries []reading.Entry) []*openintentv1.DigestCount {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.channelName, b.channelName), cmp.Compare(a.channelID, b.channelID),
 			cmp.Compare(a.sender, b.sender), cmp.Compare(a.kind, b.kind))
 	})
+	rank, written := make(map[group]int, len(ordered)), make(map[string]int)
+	for _, g := range ordered {
+		rank[g] = written[g.sender]
+		written[g.sender]++
+	}
+	slices.SortStableFunc(ordered, func(a, b group) int { return cmp.Compare(rank[a], rank[b]) })
 	wire := make([]*openintentv1.DigestCount, len(ordered))
 	for i, g := range ordered {
 		wire[i] = &openintentv1.DigestCount{

@@ -42,6 +42,17 @@
 //
 // An acknowledgement of a delivery that is not stored yet waits until it is, on every replica (acknowledge_ahead.go).
 //
+// A subscription may let messages wait for company (windows.go): with compose, until their sender is silent; with digests, until it is
+// time for a summary. Whoever gathers stores what waits, without a number, in the transaction that moves the position
+// (windows_store.go). Whoever receives next after the end of a window numbers it: one delivery that stands for several places. From then
+// on it is a delivery like any other. Such a subscription sends nothing ahead.
+//
+//	intents' logs ──gather──> waiting ──window ends──> one delivery, several places ──offer──> consumer
+//
+// Which window a message waits in, and when that ends, follows from the stored messages and their times alone. So it does not matter who
+// gathers, and nothing is written while a window grows. What messages ask of the subscriber decides, as of the time of gathering. If an
+// edit makes a message too important for a digest, the next look takes it out (windows_edits.go).
+//
 // Each replica's poster examines the subscriptions whose deliveries are posted (posting.go). It examines one when a wake-up or
 // the monitor announces something new and when a post is due, and otherwise only rarely. A subscription with due deliveries
 // waits in the queue of its endpoint. A dispatch acquires the lease, posts the deliveries, and stores which of them were
@@ -96,6 +107,8 @@
 //     ahead of it was delivered, or was given up or skipped and that outcome is stored (posting_order.go). A delivery is posted
 //     under the same id each time.
 //   - A delivery with a number above offered_through is not stored as made, and is not acknowledged before it is.
+//   - A message waits in at most one window, and is then in one delivery. Nothing that must be answered waits in a digest, and nothing waits
+//     longer than its window.
 //   - All times are the database's. Everyone who looks decides from the time whether something is due or given up; the sweep
 //     only stores that where nobody looks.
 //

@@ -88,6 +88,10 @@ func (g *gatherer) step(
 ) (found []numbered, done, ended bool, err error) {
 	after := max(b.stored, g.scanned[b.intentNo])
 	page, err := g.service.readPage(ctx, sub, sub.windowed(), b.intentNo, after, limit)
+	var recalled []reading.Entry
+	if err == nil && sub.digestSeconds > 0 {
+		recalled, err = g.service.recalled(ctx, sub, b.intentNo, after, page.Through)
+	}
 	if isRefusal(err) && sub.wide() {
 		g.refused[b.intentNo] = b.epoch
 		return nil, true, false, nil
@@ -95,11 +99,9 @@ func (g *gatherer) step(
 	if err != nil {
 		return nil, false, false, err
 	}
-	kept := page.Entries[:0]
-	for _, entry := range page.Entries {
-		if sub.isNewEnough(entry) {
-			kept = append(kept, entry)
-		}
+	kept := slices.DeleteFunc(page.Entries, func(e reading.Entry) bool { return !sub.isNewEnough(e) })
+	if len(recalled) > 0 {
+		kept = slices.Concat(recalled, kept)
 	}
 	reached := page.Through >= min(b.through, page.Last)
 	switch {
@@ -160,7 +162,7 @@ func (s *Service) number(
 		}
 		if waited != nil {
 			found = make([]numbered, len(entries))
-			letWait(tx, locked, *waited, entries, now)
+			letWait(tx, locked, *waited, after, entries, now)
 			tx.SendWithCommit(setPosition(sub.no, intentNo, through), setNumbers(locked))
 			return nil
 		}

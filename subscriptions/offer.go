@@ -186,7 +186,7 @@ func setOffered(s *subscription) database.Statement {
 func (s *Service) recordOffered(sub *subscription, parcels ...parcel) {
 	entries := make([]reading.Entry, 0, len(parcels))
 	for _, p := range parcels {
-		entries = append(entries, p.handed()...)
+		entries = p.appendHanded(entries)
 	}
 	s.messaging.RecordOffered(sub.subscriber, entries...)
 }

@@ -263,6 +263,9 @@ func digestible(e reading.Entry) bool {
 		(said == nil || said.Obligation == nil && said.Return == nil)
 }
 
+// tooImportant reports whether a message may no longer be summed up.
+func tooImportant(e reading.Entry) bool { return e.Attention != nil && !digestible(e) }
+
 // windowed reports whether the subscription lets anything wait.
 func (s *subscription) windowed() bool { return s.compose || s.digestSeconds > 0 }
 

@@ -91,25 +91,25 @@ func (p parcel) at(now time.Time, sub *subscription) (later parcel, shown bool, 
 	return later, true, err
 }
 
-// handed returns the entries that the parcel hands over in full.
-func (p parcel) handed() []reading.Entry {
+// appendHanded appends the entries that the parcel hands over in full.
+func (p parcel) appendHanded(entries []reading.Entry) []reading.Entry {
 	switch {
 	case p.parts == nil:
-		return []reading.Entry{p.entry}
-	case p.sources.Digest:
+		return append(entries, p.entry)
+	case p.isDigest():
 		_, full := divided(p.parts)
-		return full
+		return append(entries, full...)
 	}
-	return p.parts
+	return append(entries, p.parts...)
 }
 
 // divided divides what a digest stands for into what it sums up and what is for the subscriber by now.
 func divided(entries []reading.Entry) (summed, full []reading.Entry) {
 	for _, entry := range entries {
-		if entry.Message != nil && digestible(entry) {
-			summed = append(summed, entry)
-		} else {
+		if tooImportant(entry) {
 			full = append(full, entry)
+		} else {
+			summed = append(summed, entry)
 		}
 	}
 	return summed, full
@@ -119,7 +119,7 @@ func divided(entries []reading.Entry) (summed, full []reading.Entry) {
 func wireOf(sub *subscription, d delivery, entries []reading.Entry) (*openintentv1.SubscriptionDelivery, error) {
 	var summed []reading.Entry
 	full := entries
-	if d.sources.Digest {
+	if d.isDigest() {
 		summed, full = divided(entries)
 	}
 	var newest *reading.Entry
@@ -130,7 +130,7 @@ func wireOf(sub *subscription, d delivery, entries []reading.Entry) (*openintent
 	if err != nil {
 		return nil, err
 	}
-	if newest != nil && !d.sources.Digest {
+	if newest != nil && !d.isDigest() {
 		wire.Position = newest.Position
 	}
 	if !sub.filter.Attention {

@@ -47,7 +47,8 @@ func conversationOf(t *rapid.T, begin time.Time) []reading.Entry {
 		m.Conversation = &said
 		e := reading.Entry{
 			IntentNo: intentNo, IntentID: fmt.Sprintf("01a1fcc8-ce32-7d1b-b5f0-6c9a2e4d8f1%d", intentNo), Position: m.Position,
-			ChannelNo: m.ChannelNo, ChannelID: "chan_01M7YCHKJ11MAM2FWJ1DX9NJHS", ChannelName: strings.Repeat("c", int(m.ChannelNo)*50), Message: m, Now: now,
+			ChannelNo: m.ChannelNo, ChannelID: "chan_01M7YCHKJ11MAM2FWJ1DX9NJHS",
+			ChannelName: strings.Repeat("c", int(m.ChannelNo)*50), Message: m, Now: now,
 		}
 		if m.Sender != "bob" {
 			relation := attention.RelationOf(m, message.Viewer{Agent: "bob"})
@@ -154,6 +155,19 @@ func jsonCharsOf(t require.TestingT, d *openintentv1.Digest) int {
 	})
 	require.NoError(t, err)
 	return len([]rune(string(text)))
+}
+
+// A sender that writes many kinds does not push others' messages out of a digest.
+func TestNobodyHidesOthersInADigest(t *testing.T) {
+	var entries []reading.Entry
+	for i := range 200 {
+		said := &message.Conversation{Kind: fmt.Sprintf("kind %d", i)}
+		entries = append(entries, reading.Entry{IntentID: "i", Position: int64(i), Message: &message.Message{Sender: "ann", Conversation: said}})
+	}
+	entries = append(entries, reading.Entry{IntentID: "i", Position: 200, Message: &message.Message{Sender: "zoe"}})
+	digest := digestOf(entries, defaultMaxChars)
+	require.NotZero(t, digest.GetLeftOutCount())
+	require.True(t, slices.ContainsFunc(digest.GetCounts(), func(c *openintentv1.DigestCount) bool { return c.GetSender() == "zoe" }))
 }
 
 // A window of before the clock was set back does not last longer than others.

@@ -10,27 +10,26 @@ import (
 	"openintent/messaging/reading"
 )
 
-// sources are the places for which one delivery stands, oldest first. The zero value is a delivery of one place.
+// sources are the places for which one delivery stands, oldest first.
 type sources struct {
 	Digest bool `json:"digest,omitempty"`
 	// Places are intents and positions.
-	Places [][2]int64 `json:"places,omitempty"`
+	Places [][2]int64 `json:"places"`
 }
 
 // stored returns the sources as the database keeps them.
-func (s sources) stored() string {
-	if len(s.Places) == 0 {
-		return ""
-	}
+func (s *sources) stored() string {
 	text, _ := json.Marshal(s) // numbers always have a JSON form
 	return string(text)
 }
 
-func sourcesFrom(stored string) (s sources, err error) {
-	if stored != "" {
-		err = json.Unmarshal([]byte(stored), &s)
+// sourcesFrom reads what stored returned, and returns nil for a delivery of one place.
+func sourcesFrom(stored string) (*sources, error) {
+	if stored == "" {
+		return nil, nil
 	}
-	return s, err
+	s := new(sources)
+	return s, json.Unmarshal([]byte(stored), s)
 }
 
 // prepareWaiting returns the statement that reads what waits in a subscription, and where it puts that.
@@ -93,12 +92,18 @@ func dropWaiting(no int64) database.Statement {
 	return database.Statement{SQL: "DELETE FROM subscription_waiting WHERE subscription_no = ?", Args: []any{no}}
 }
 
-// letWait lets entries wait in the windows of a locked subscription, and numbers what is delivered now. before is what waited.
-func letWait(tx *database.Tx, locked *subscription, before []waiting, entries []reading.Entry, now time.Time) {
+// letWait lets entries wait in the windows of a locked subscription, and numbers what is delivered now. before is what waited. Entries
+// that do not lie after a position are messages that were recalled from a digest.
+func letWait(
+	tx *database.Tx, locked *subscription, before []waiting, after int64, entries []reading.Entry, now time.Time,
+) {
 	inOrder(before)
 	open := windowsOf(locked, before)
 	var out []together
 	for _, entry := range entries {
+		if entry.Position <= after && !open.withdraw(entry.IntentNo, entry.Position) {
+			continue // the digest was delivered meanwhile
+		}
 		out = append(out, open.put(entry, now)...)
 	}
 	numberTogether(tx, locked, before, open, append(out, open.release(now)...), now)
@@ -115,7 +120,7 @@ func numberTogether(tx *database.Tx, locked *subscription, before []waiting, ope
 			channelNo: newest.channelNo, dueAt: now,
 		}
 		if t.digest || len(t.rows) > 1 {
-			rows[i].sources.Digest = t.digest
+			rows[i].sources = &sources{Digest: t.digest}
 			for _, w := range t.rows {
 				rows[i].sources.Places = append(rows[i].sources.Places, [2]int64{w.intentNo, w.position})
 			}
@@ -128,14 +133,14 @@ func numberTogether(tx *database.Tx, locked *subscription, before []waiting, ope
 	locked.lastNumber += int64(len(rows))
 }
 
-// without returns the rows that are not among others.
+// without returns the rows that are not among others. A message that was recalled from a digest is another row.
 func without(rows, others []waiting) (left []waiting) {
-	known := make(map[[2]int64]struct{}, len(others))
+	known := make(map[waiting]struct{}, len(others))
 	for _, w := range others {
-		known[[2]int64{w.intentNo, w.position}] = struct{}{}
+		known[w] = struct{}{}
 	}
 	for _, w := range rows {
-		if _, there := known[[2]int64{w.intentNo, w.position}]; !there {
+		if _, there := known[w]; !there {
 			left = append(left, w)
 		}
 	}

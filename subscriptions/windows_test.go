@@ -161,7 +161,8 @@ func TestAmbientMessagesComeAsADigest(t *testing.T) {
 		require.EqualValues(t, 4, digest.GetMessageCount())
 		require.Len(t, digest.GetCounts(), 2)
 		require.EqualValues(t, 3, digest.GetCounts()[0].GetCount())
-		require.Equal(t, "ann talk progress", digest.GetCounts()[0].GetSender()+" "+digest.GetCounts()[0].GetChannelName()+" "+digest.GetCounts()[0].GetKind())
+		most := digest.GetCounts()[0]
+		require.Equal(t, []string{"ann", "talk", "progress"}, []string{most.GetSender(), most.GetChannelName(), most.GetKind()})
 		require.Len(t, digest.GetSubjects(), 3)
 		require.Len(t, digest.GetSpans(), 1)
 		require.Equal(t, int64(3), digest.GetSpans()[0].GetLastPosition()-digest.GetSpans()[0].GetFirstPosition())
@@ -173,7 +174,36 @@ func TestAmbientMessagesComeAsADigest(t *testing.T) {
 	})
 }
 
-// A message that was edited to mention the agent is in no digest: it comes in full.
+// A message that is edited to mention the agent must be answered, so it does not wait for the digest.
+func TestAnEditRecallsAMessageFromTheDigest(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intentID := h.intent(t)
+		talk := h.open(t, intentID, "talk")
+		h.send(t, "bob", talk, "*", "bob takes part")
+		sub := h.subscribe(t, "bob", digesting(intentID))
+		m := h.send(t, "ann", talk, "*", "for everyone")
+		other := h.send(t, "ann", talk, "*", "more for everyone")
+		require.Empty(t, h.fetch(t, sub))
+		h.edit(t, other, "still for everyone")
+		require.Empty(t, h.fetch(t, sub))
+		h.edit(t, m, "what does @bob say?")
+		found := h.fetch(t, sub)
+		require.Len(t, found, 1)
+		require.Equal(t, []string{"what does @bob say?"}, spoken(found[0]))
+		h.edit(t, m, "what does @bob say now?")
+		require.Empty(t, h.fetch(t, sub), "it comes once")
+		h.clock.Advance(time.Minute)
+		for _, d := range h.fetch(t, sub) {
+			if d.GetDigest() != nil {
+				require.EqualValues(t, 1, d.GetDigest().GetMessageCount())
+				return
+			}
+		}
+		require.Fail(t, "no digest came")
+	})
+}
+
+// When a digest is made again, a message that was edited to mention the agent meanwhile comes in full beside it.
 func TestADigestLeavesOutWhatIsForTheAgentByNow(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intentID := h.intent(t)
@@ -183,9 +213,13 @@ func TestADigestLeavesOutWhatIsForTheAgentByNow(t *testing.T) {
 		m := h.send(t, "ann", talk, "*", "for everyone")
 		h.send(t, "ann", talk, "*", "more for everyone")
 		require.Empty(t, h.fetch(t, sub))
-		h.edit(t, m, "what does @bob say?")
 		h.clock.Advance(time.Minute)
 		found := h.fetch(t, sub)
+		require.Len(t, found, 1)
+		require.EqualValues(t, 2, found[0].GetDigest().GetMessageCount())
+		h.edit(t, m, "what does @bob say?")
+		h.clock.Advance(time.Minute) // it was not acknowledged, so it is made again
+		found = h.fetch(t, sub)
 		require.Len(t, found, 1)
 		require.Equal(t, []string{"what does @bob say?"}, spoken(found[0]))
 		require.EqualValues(t, 1, found[0].GetDigest().GetMessageCount())

@@ -1003,7 +1003,7 @@ type Digest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How many messages it sums up.
 	MessageCount int32 `protobuf:"varint,1,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
-	// How many came from whom, the highest count first.
+	// How many came from whom: each sender's highest count first, then each one's second, and so on.
 	Counts []*DigestCount `protobuf:"bytes,2,rep,name=counts,proto3" json:"counts,omitempty"`
 	// The subjects of the newest messages that have one, newest first.
 	Subjects []*DigestSubject `protobuf:"bytes,3,rep,name=subjects,proto3" json:"subjects,omitempty"`

@@ -661,7 +661,7 @@ export type Digest = Message<"openintent.v1.Digest"> & {
   messageCount: number;
 
   /**
-   * How many came from whom, the highest count first.
+   * How many came from whom: each sender's highest count first, then each one's second, and so on.
    *
    * @generated from field: repeated openintent.v1.DigestCount counts = 2;
    */

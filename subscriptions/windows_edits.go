@@ -1,0 +1,63 @@
+package subscriptions
+
+import (
+	"context"
+	"slices"
+
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
+)
+
+// recalled returns the messages that wait for a digest and that an edit in a part of an intent's log has made too important for one:
+// now they mention the subscriber. They must not wait until the digest is due.
+func (s *Service) recalled(ctx context.Context, sub *subscription, intentNo, after, through int64) ([]reading.Entry, error) {
+	waits, err := s.readWaiting(ctx, sub.no)
+	if err != nil {
+		return nil, err
+	}
+	waits = slices.DeleteFunc(waits, func(w waiting) bool { return !w.digest || w.intentNo != intentNo })
+	if len(waits) == 0 {
+		return nil, nil
+	}
+	var positions []int64
+	edits := sub.feed(intentNo)
+	edits.Filter = reading.Filter{EventTypes: []string{string(message.AnnotationEdit)}, Annotations: true}
+	for after < through {
+		page, err := s.messaging.ReadFeed(ctx, edits, after, gatherPage)
+		if err != nil {
+			return nil, err
+		}
+		if page.Through <= after {
+			break
+		}
+		for _, entry := range page.Entries {
+			at := entry.Annotation.MessagePosition
+			if slices.ContainsFunc(waits, func(w waiting) bool { return w.position == at }) {
+				positions = append(positions, at)
+			}
+		}
+		after = page.Through
+	}
+	if len(positions) == 0 {
+		return nil, nil
+	}
+	feed := sub.feed(intentNo)
+	feed.Filter.Attention = true
+	entries, err := s.messaging.ReadEntries(ctx, feed, positions)
+	return slices.DeleteFunc(entries, func(e reading.Entry) bool { return !tooImportant(e) }), err
+}
+
+// withdraw takes a message out of the digest for which it waits, and reports whether it waited for one.
+func (w *windows) withdraw(intentNo, position int64) (waited bool) {
+	i := w.find(conversation{})
+	if i < 0 {
+		return false
+	}
+	before := len(w.open[i].rows)
+	w.open[i].rows = slices.DeleteFunc(w.open[i].rows, func(r waiting) bool { return r.intentNo == intentNo && r.position == position })
+	left := len(w.open[i].rows)
+	if left == 0 {
+		w.open = slices.Delete(w.open, i, i+1)
+	}
+	return left < before
+}
