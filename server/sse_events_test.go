@@ -222,6 +222,38 @@ func TestADurableSubscriptionsDeliveries(t *testing.T) {
 	require.Contains(t, got.data, `"reason":"SUBSCRIPTION_ENDED"`)
 }
 
+// What comes with a message in one delivery is beside its members; a digest alone is an event of its own.
+func TestOneDeliveryOfSeveralMessages(t *testing.T) {
+	r := newREST(t)
+	digest := &openintentv1.Digest{MessageCount: 2}
+	earlier := &openintentv1.EarlierMessage{IntentId: "i1", Position: 97, Message: &openintentv1.Message{Id: "m1"}}
+	r.durable.stream = func(_ *openintentv1.StreamDeliveriesRequest, stream deliveryStream) error {
+		for _, delivery := range []*openintentv1.SubscriptionDelivery{
+			{Number: 5, Attempt: 1, IntentId: "i1", ChannelName: "n", Message: &openintentv1.Message{Id: "m2"}, Digest: digest,
+				SourceIds: []string{"m1", "m2"}, Earlier: []*openintentv1.EarlierMessage{earlier}},
+			{Number: 6, Attempt: 1, IntentId: "i1", Digest: digest},
+		} {
+			if err := stream.Send(delivery); err != nil {
+				return err
+			}
+		}
+		<-stream.Context().Done()
+		return nil
+	}
+	encodedDigest, err := jsonform.Encode(digest)
+	require.NoError(t, err)
+	encodedEarlier, err := jsonform.Encode(earlier)
+	require.NoError(t, err)
+	s := r.subscribe(t, "/v1/subscribe/subscriptions/s")
+	got, _ := s.next(t)
+	require.Equal(t, "channel_message", got.name)
+	want := `"attempt":1,"source_ids":["m1","m2"],"earlier":[` + string(encodedEarlier) + `],"digest":` + string(encodedDigest) + `}`
+	require.Contains(t, got.data, want)
+	got, _ = s.next(t)
+	want = strings.TrimSuffix(string(encodedDigest), "}") + `,"intent_id":"i1","channel_name":"","attempt":1}`
+	require.Equal(t, sseEvent{id: "6", name: "message_digest", data: want}, got)
+}
+
 func TestCaughtUpIsNoEventButMovesTheCursor(t *testing.T) {
 	r := newREST(t)
 	r.send(
