@@ -10,21 +10,6 @@ import (
 	"openintent/messaging/writing"
 )
 
-// What an answer makes of a request, and a claim of a message.
-const (
-	dispositionResponded = "responded"
-	dispositionClaimed   = "claimed"
-)
-
-// dispositionsBySignal are the dispositions that follow from reactions, by their signals, as the C2A draft has them. Nothing follows
-// from the other signals.
-var dispositionsBySignal = map[string]string{
-	"seen": "acknowledged", "agree": "acknowledged",
-	"working": dispositionClaimed, "claimed": dispositionClaimed,
-	"queued": "deferred", "blocked": "deferred",
-	"done": dispositionResponded, "declined": "ignored",
-}
-
 // maxDispositions bounds how often a recipient may set its disposition of one message, because each change takes a place in the log.
 const maxDispositions = 100
 

@@ -1,7 +1,6 @@
 package messaging
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 	"openintent/database"
 	"openintent/messaging/claim"
 	"openintent/messaging/message"
+	"openintent/messaging/reaction"
 )
 
 // traces are what recipients have left behind of a message: receipts, answers, offers, dead letters, surfacings, dispositions,
@@ -83,7 +83,7 @@ func (t *traces) answers(place []any) database.Statement {
 		if err = row.Scan(&agent, &first, &last); err == nil {
 			one := t.of(agent)
 			one.answered = database.Time(first)
-			one.disposed(dispositionResponded, database.Time(last))
+			one.disposed(message.DispositionResponded, database.Time(last))
 		}
 		return agent, err
 	})
@@ -105,7 +105,7 @@ func (t *traces) dispositions(place []any) database.Statement {
 // reactions reads of each agent the last reaction from which a disposition follows. The operator sees every message and may react to
 // it without being a recipient, so its reaction alone makes no record.
 func (t *traces) reactions(place []any) database.Statement {
-	signals := slices.Sorted(maps.Keys(dispositionsBySignal))
+	signals := reaction.Disposing()
 	list := "('" + strings.Join(signals, "', '") + "')"
 	return t.kind("SELECT agent_id, signal, created_at FROM reactions r WHERE intent_no = ? AND message_position = ?"+
 		" AND agent_id "+t.compared+" ? AND present AND signal IN "+list+" AND NOT EXISTS (SELECT 1 FROM reactions l"+
@@ -116,7 +116,7 @@ func (t *traces) reactions(place []any) database.Statement {
 			var at int64
 			err = row.Scan(&agent, &signal, &at)
 			if err == nil && (agent != caller.Operator || t.records[agent] != nil) {
-				t.of(agent).disposed(dispositionsBySignal[signal], database.Time(at))
+				t.of(agent).disposed(reaction.Disposition(signal), database.Time(at))
 			}
 			return agent, err
 		})
@@ -129,7 +129,7 @@ func (t *traces) addClaims(tx *database.Tx, of claim.Place, name string) error {
 	}
 	for _, c := range of.Standing(t.claims[of.Message.Position]) {
 		if t.compared == "=" && c.AgentID == name || t.compared == ">" && c.AgentID > name {
-			t.of(c.AgentID).disposed(dispositionClaimed, database.Time(c.Fence))
+			t.of(c.AgentID).disposed(message.DispositionClaimed, database.Time(c.Fence))
 		}
 	}
 	return nil

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	openintent "openintent/sdk/go"
 	"openintent/workflows"
@@ -58,14 +55,7 @@ func warnOf(file *workflows.File, to terminal) {
 
 func (c *applyCommand) print(result *workflows.Result, to terminal) error {
 	if c.JSON {
-		var text bytes.Buffer
-		encoder := json.NewEncoder(&text)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(result); err != nil {
-			return err
-		}
-		_, err := io.WriteString(to.stdout, harmless(text.Bytes()))
-		return err
+		return printObject(to, result)
 	}
 	if result.Intent == nil {
 		return nil

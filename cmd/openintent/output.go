@@ -55,6 +55,18 @@ func show[M proto.Message](o output, to terminal, message M, of func(M) fields) 
 	return of(message).print(to)
 }
 
+// printObject prints a value that is no message of the contract as JSON on one line.
+func printObject(to terminal, value any) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return err
+	}
+	_, err := io.WriteString(to.stdout, harmless(text.Bytes()))
+	return err
+}
+
 // printLine prints a text of one line.
 func printLine(to terminal, text string) error {
 	_, err := fmt.Fprintln(to.stdout, escaped(text))

@@ -26,6 +26,8 @@ type Facts struct {
 	Answers int
 	// ChannelName is the name of the message's channel.
 	ChannelName string
+	// Rules are those to judge by; nil for those of today.
+	Rules *Rules
 }
 
 // Judgement is what a message asks of one recipient at one time.

@@ -148,14 +148,7 @@ func (q *question) byRoleForAll() bool {
 }
 
 func (q *question) reportsStatus() bool {
-	if q.Conversation == nil {
-		return false
-	}
-	switch q.Conversation.Kind {
-	case "status", "progress", "log":
-		return true
-	}
-	return false
+	return q.Conversation != nil && q.Rules.digest(q.Conversation.Kind)
 }
 
 func (q *question) priority() message.Priority {

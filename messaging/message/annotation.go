@@ -24,6 +24,12 @@ const (
 	AnnotationDischarge   AnnotationType = "obligation_discharged"
 )
 
+// The dispositions that follow from what an agent does: from an answer to a request, and from a claim of a message.
+const (
+	DispositionResponded = "responded"
+	DispositionClaimed   = "claimed"
+)
+
 // IsAnnotationType tells whether a name is that of an annotation type.
 func IsAnnotationType(name string) bool {
 	switch AnnotationType(name) {
