@@ -105,9 +105,9 @@ must not respond 7
 braked 0
 never disposed of 6
 of these, must respond 3
-characters in all 2990
-characters delivered 2990
-characters shown 684`, squeezed(masked(bob.does(t, "replay", r.intent))))
+characters in all 2786
+characters delivered 2786
+characters shown 577`, squeezed(masked(bob.does(t, "replay", r.intent))))
 		require.Equal(t, bob.does(t, "replay", r.intent), r.operator.does(t, "replay", r.intent, "--about", "bob"))
 	})
 }
@@ -139,7 +139,7 @@ func TestAReplayUnderOtherRules(t *testing.T) {
 			"messages": 14., "full_deliveries": 2., "full": 4., "knocks": 3., "digested": 7., "digests": 1., "mailbox": 0.,
 			"must_respond": 4., "may_respond": 2., "ack_only": 1., "must_not_respond": 7., "braked": 0., "never_disposed": 6.,
 			"must_respond_never_disposed": 3.,
-			"characters":                  map[string]any{"whole": 2990., "delivered": 1000., "shown": 900.},
+			"characters":                  map[string]any{"whole": 2786., "delivered": 479., "shown": 709.},
 		}, end.Totals)
 		require.Contains(t, printed[11], `"injection":"digest","reason":"status"`)
 
