@@ -263,3 +263,20 @@ func TestAcknowledgements(t *testing.T) {
 		require.Equal(t, want, isAcknowledgement(&message.Message{Payload: []byte(payload)}), payload)
 	}
 }
+
+// Other rules change which kinds are digested, and nothing else. The server's own rules do not change with them.
+func TestTheDigestedKindsCanBeOthers(t *testing.T) {
+	judged := func(given string, rules *Rules) string {
+		m, f := &message.Message{Sender: "alice", Type: broadcast}, Facts{Agent: "bob", Rules: rules}
+		kind(given)(m, &f)
+		return Judge(m, f, now).At(now).words()
+	}
+	const digested, ambient = "ambient / must_not_respond / digest", "ambient / must_not_respond / tool_mailbox"
+	other := &Rules{DigestedKinds: []string{"ci.result"}}
+	require.Equal(t, digested, judged("ci.result", other))
+	require.Equal(t, ambient, judged("status", other))
+	require.Equal(t, ambient, judged("status", &Rules{}), "no kind at all")
+	Today().DigestedKinds[0] = "ci.result"
+	require.Equal(t, ambient, judged("ci.result", nil))
+	require.Equal(t, digested, judged("status", nil))
+}
