@@ -1,17 +1,18 @@
 package replay
 
 import (
+	"bytes"
 	"cmp"
-	"fmt"
+	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
 
 // digests gather what is only ambient and count what is delivered of it: one summary for all that came within a time.
 type digests struct {
+	intent   string
 	within   time.Duration
 	maxChars int
 	open     *digest
@@ -19,23 +20,53 @@ type digests struct {
 	deliveries, characters int
 }
 
-// digest is one summary.
+// digest is what one summary stands for.
 type digest struct {
-	began       time.Time
-	first, last int64
-	counts      map[counted]int
+	began  time.Time
+	span   span
+	count  int
+	counts map[counted]int
 	// subjects are the newest, oldest first.
-	subjects []string
+	subjects []subject
 }
 
 // counted is what a digest counts together.
-type counted struct{ channel, author, kind string }
+type counted struct {
+	ChannelID   string `json:"channel_id"`
+	ChannelName string `json:"channel_name"`
+	Sender      string `json:"sender"`
+	Kind        string `json:"kind,omitempty"`
+}
 
-// maxSubjects bounds how many subjects a digest names.
-const maxSubjects = 20
+// These are the parts of a summary.
+type (
+	count struct {
+		counted
+		Count int `json:"count"`
+	}
+	subject struct {
+		MessageID string `json:"message_id"`
+		Subject   string `json:"subject"`
+	}
+	span struct {
+		IntentID      string `json:"intent_id"`
+		FirstPosition int64  `json:"first_position"`
+		LastPosition  int64  `json:"last_position"`
+	}
+	summary struct {
+		MessageCount int       `json:"message_count"`
+		Counts       []count   `json:"counts"`
+		LeftOutCount int       `json:"left_out_count"`
+		Subjects     []subject `json:"subjects"`
+		Spans        []span    `json:"spans"`
+	}
+)
 
-func newDigests(rules Rules) *digests {
-	return &digests{within: seconds(rules.DigestSeconds), maxChars: rules.MaxChars}
+// maxDigested bounds how many messages one digest sums up.
+const maxDigested = 500
+
+func newDigests(intent string, rules Rules) *digests {
+	return &digests{intent: intent, within: seconds(rules.DigestSeconds), maxChars: rules.MaxChars}
 }
 
 // add gathers a message and returns false if there are no digests.
@@ -43,17 +74,17 @@ func (d *digests) add(m *Message, kind string) bool {
 	if d.within == 0 {
 		return false
 	}
-	if d.open != nil && !m.CreatedAt.Before(d.open.began.Add(d.within)) {
+	if d.open != nil && (d.open.count == maxDigested || !m.CreatedAt.Before(d.open.began.Add(d.within))) {
 		d.close()
 	}
 	if d.open == nil {
-		d.open = &digest{began: m.CreatedAt, first: m.Position, counts: make(map[counted]int)}
+		d.open = &digest{began: m.CreatedAt, span: span{d.intent, m.Position, m.Position}, counts: make(map[counted]int)}
 	}
-	d.open.last = m.Position
-	d.open.counts[counted{m.Channel, m.Sender, kind}]++
+	d.open.count++
+	d.open.span.LastPosition = m.Position
+	d.open.counts[counted{m.ChannelID, m.Channel, m.Sender, kind}]++
 	if m.Subject != "" {
-		d.open.subjects = append(d.open.subjects, m.Subject)
-		d.open.subjects = d.open.subjects[max(0, len(d.open.subjects)-maxSubjects):]
+		d.open.subjects = append(d.open.subjects, subject{m.ID, m.Subject})
 	}
 	return true
 }
@@ -64,22 +95,42 @@ func (d *digests) close() {
 		return
 	}
 	d.deliveries++
-	d.characters += min(utf8.RuneCountInString(d.open.text()), d.maxChars)
+	d.characters += charactersIn(d.open.summary(d.maxChars))
 	d.open = nil
 }
 
-// text returns the summary: counts by channel, author and kind, the newest subjects, and where the messages stand in the log.
-func (d *digest) text() string {
-	var text strings.Builder
-	_, _ = fmt.Fprintf(&text, "positions %d to %d\n", d.first, d.last)
+// summary is what is delivered, within a number of characters: first where the messages stand, then counts, the highest first, and then
+// the newest subjects.
+func (d *digest) summary(maxChars int) summary {
+	s := summary{MessageCount: d.count, LeftOutCount: d.count, Counts: []count{}, Subjects: []subject{}, Spans: []span{d.span}}
+	left := maxChars - charactersIn(s)
 	order := func(a, b counted) int {
-		return cmp.Or(cmp.Compare(a.channel, b.channel), cmp.Compare(a.author, b.author), cmp.Compare(a.kind, b.kind))
+		return cmp.Or(cmp.Compare(d.counts[b], d.counts[a]), cmp.Compare(a.ChannelName, b.ChannelName), cmp.Compare(a.Sender, b.Sender),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ChannelID, b.ChannelID))
 	}
 	for _, of := range slices.SortedFunc(maps.Keys(d.counts), order) {
-		_, _ = fmt.Fprintf(&text, "%s, %s, %s: %d\n", of.channel, of.author, of.kind, d.counts[of])
+		one := count{of, d.counts[of]}
+		if chars := charactersIn(one) + 1; chars <= left {
+			s.Counts, s.LeftOutCount, left = append(s.Counts, one), s.LeftOutCount-one.Count, left-chars
+		}
 	}
-	for _, subject := range slices.Backward(d.subjects) {
-		text.WriteString(subject + "\n")
+	for _, one := range slices.Backward(d.subjects) {
+		chars := charactersIn(one) + 1
+		if chars > left {
+			break
+		}
+		s.Subjects, left = append(s.Subjects, one), left-chars
 	}
-	return text.String()
+	return s
+}
+
+// charactersIn returns how many characters a value has as JSON.
+func charactersIn(value any) int {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(value) != nil { // none of the parts fails
+		return 0
+	}
+	return utf8.RuneCount(text.Bytes()) - 1 // without the line's end
 }

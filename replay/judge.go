@@ -23,24 +23,25 @@ type judging struct {
 func newJudging(of *Result, role string) *judging {
 	return &judging{
 		recorded: newRecorded(of.Agent, role), rules: of.Rules, turns: newTurns(of.Rules), sent: make(map[string]turn),
-		windows: newWindows(of.Rules), digests: newDigests(of.Rules), disposals: make(disposals), result: of,
+		windows: newWindows(of.Rules), digests: newDigests(of.IntentID, of.Rules), disposals: make(disposals), result: of,
 	}
 }
 
 // loopBrake is the reason of what a brake holds back.
 const loopBrake = "loop_brake"
 
-// turn counts a message, whoever receives it, and tells whether the brake holds it back.
+// turn counts a message, whoever receives it, and tells whether the brake holds it back. An answer outside threads is no turn: with its
+// request it is a pair that ends there.
 func (j *judging) turn(m *message.Message) (braked bool) {
-	if j.rules.TurnBudget == 0 {
+	at := j.recorded.spot(m)
+	if j.rules.TurnBudget == 0 || at.thread == "" && m.Type == message.TypeResponse {
 		return false
 	}
-	now, at := turn{m.Sender, m.CreatedAt}, j.recorded.spot(m)
+	now := turnOf(m)
 	if at.thread == "" {
 		j.sent[m.ID] = now
 	} else if root, known := j.sent[at.thread]; known && !j.turns.knows(at) {
 		j.turns.braked(at, root)
-		delete(j.sent, at.thread)
 	}
 	return j.turns.braked(at, now)
 }
@@ -76,7 +77,10 @@ func brake(judged *openintentv1.Attention) {
 // show counts how a message comes before a model.
 func (j *judging) show(found *Message, m *message.Message, judged *openintentv1.Attention) {
 	t, from := &j.result.Totals, burst{j.recorded.spot(m), m.Sender}
-	if found.ambient() && j.digests.add(found, kindOf(m)) {
+	if root, _ := m.Thread(); root != m.ID {
+		from.thread = root
+	}
+	if found.ambient(m) && j.digests.add(found, kindOf(m)) {
 		t.Digested++
 		return
 	}
@@ -100,12 +104,12 @@ func (j *judging) show(found *Message, m *message.Message, judged *openintentv1.
 	}
 }
 
-// kindOf returns the kind of a message or, without one, its type.
+// kindOf returns the kind of a message; empty without one.
 func kindOf(m *message.Message) string {
-	if m.Conversation != nil && m.Conversation.Kind != "" {
-		return m.Conversation.Kind
+	if m.Conversation == nil {
+		return ""
 	}
-	return string(m.Type)
+	return m.Conversation.Kind
 }
 
 func charactersOf(k *openintentv1.Knock) (count int) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/message"
 )
 
 // Result is how attention judges what one agent received in an intent.
@@ -48,9 +49,10 @@ func (m *Message) asks() bool {
 // NeverDisposed tells whether the message asks something of the agent and the agent has done nothing with it.
 func (m *Message) NeverDisposed() bool { return m.asks() && m.Disposition == "" }
 
-// ambient tells whether the message is so quiet that a digest gathers it.
-func (m *Message) ambient() bool {
-	return m.Injection >= openintentv1.Injection_INJECTION_DIGEST && !m.asks()
+// ambient tells whether the message is for everybody and need not be answered, so that a digest gathers it.
+func (m *Message) ambient(stored *message.Message) bool {
+	return m.Directedness == openintentv1.Directedness_DIRECTEDNESS_AMBIENT &&
+		m.Policy != openintentv1.ResponsePolicy_RESPONSE_POLICY_MUST_RESPOND && !stored.Obliges() && stored.Returns() == nil
 }
 
 // Totals are what the agent got in all.

@@ -60,7 +60,7 @@ var numbers = []number{
 	{"compose_seconds", 0, 600, func(r *Rules) *int { return &r.ComposeSeconds }},
 	{"compose_most_seconds", 1, 3600, func(r *Rules) *int { return &r.ComposeMostSeconds }},
 	{"digest_seconds", 0, 86_400, func(r *Rules) *int { return &r.DigestSeconds }},
-	{"max_chars", 100, 100_000, func(r *Rules) *int { return &r.MaxChars }},
+	{"max_chars", 500, 20_000, func(r *Rules) *int { return &r.MaxChars }},
 }
 
 const digestedKinds = "digested_kinds"

@@ -45,7 +45,7 @@ func TestMistakesInRulesAreNamed(t *testing.T) {
 		"\nturn_budget: many":            "line 2: turn_budget must be a whole number from 0 to 100",
 		"turn_budget: -1":                "turn_budget must be a whole number from 0 to 100",
 		"turn_seconds: 0":                "turn_seconds must be a whole number from 1 to 86400",
-		"max_chars: 99":                  "max_chars must be a whole number from 100 to 100000",
+		"max_chars: 499":                 "max_chars must be a whole number from 500 to 20000",
 		"digested_kinds: status":         "digested_kinds must be a list of at most 100 kinds",
 		`digested_kinds: [""]`:           "digested_kinds must be a list of at most 100 kinds",
 		"turn_budget: 1\nturn_budget: 2": `line 2: "turn_budget" is given twice; leave one out`,

@@ -55,34 +55,41 @@ func TestWhatOneAuthorWritesInOneGoComesTogether(t *testing.T) {
 }
 
 func TestADigestCountsAndNamesWhatItStandsFor(t *testing.T) {
-	d := newDigests(Rules{DigestSeconds: 60, MaxChars: 2000})
+	d := newDigests("i", Rules{DigestSeconds: 60, MaxChars: 2000})
 	write := func(position int64, author, kind, subject string) {
 		m := &Message{
-			Position: position, Channel: "builds", Sender: author, Subject: subject, CreatedAt: noon.Add(time.Duration(position) * time.Second),
+			Position: position, ID: "m", ChannelID: "c", Channel: "builds", Sender: author, Subject: subject,
+			CreatedAt: noon.Add(time.Duration(position) * time.Second),
 		}
 		require.True(t, d.add(m, kind))
 	}
-	write(4, "ci", "status", "build 1")
-	write(5, "bob", "log", "")
+	write(4, "bob", "", "")
+	write(5, "ci", "status", "build 1")
 	write(9, "ci", "status", "build 2")
-	want := "positions 4 to 9\nbuilds, bob, log: 1\nbuilds, ci, status: 2\nbuild 2\nbuild 1\n"
-	require.Equal(t, want, d.open.text())
+	summed := d.open.summary(d.maxChars)
+	require.Equal(t, summary{
+		MessageCount: 3, Counts: []count{{counted{"c", "builds", "ci", "status"}, 2}, {counted{"c", "builds", "bob", ""}, 1}},
+		Subjects: []subject{{"m", "build 2"}, {"m", "build 1"}}, Spans: []span{{"i", 4, 9}},
+	}, summed)
 	require.Zero(t, d.deliveries)
 	write(64, "ci", "status", "")
 	require.Equal(t, 1, d.deliveries)
-	require.Equal(t, len(want), d.characters)
+	require.Equal(t, charactersIn(summed), d.characters)
 	d.close()
 	d.close()
 	require.Equal(t, 2, d.deliveries)
-	require.False(t, newDigests(Today()).add(&Message{}, "log"), "without digests")
+	require.False(t, newDigests("i", Today()).add(&Message{}, "log"), "without digests")
 }
 
 func TestADigestIsBounded(t *testing.T) {
-	d := newDigests(Rules{DigestSeconds: 60, MaxChars: 100})
-	for i := range int64(1000) {
-		d.add(&Message{Position: i, Subject: strings.Repeat("é", 200), CreatedAt: noon}, "log")
+	d := newDigests("i", Rules{DigestSeconds: 60, MaxChars: 500})
+	for i := range maxDigested {
+		d.add(&Message{Position: int64(i), Sender: strings.Repeat("s", 100+i), Subject: strings.Repeat("é", 20), CreatedAt: noon}, "log")
 	}
-	require.Len(t, d.open.subjects, maxSubjects)
-	d.close()
-	require.Equal(t, 100, d.characters)
+	summed := d.open.summary(d.maxChars)
+	require.LessOrEqual(t, charactersIn(summed), 500)
+	require.NotEmpty(t, summed.Counts)
+	require.Equal(t, maxDigested-len(summed.Counts), summed.LeftOutCount)
+	d.add(&Message{Position: maxDigested, CreatedAt: noon}, "log")
+	require.Equal(t, 1, d.deliveries)
 }

@@ -139,7 +139,7 @@ func TestAReplayUnderOtherRules(t *testing.T) {
 			"messages": 14., "full_deliveries": 2., "full": 4., "knocks": 3., "digested": 7., "digests": 1., "mailbox": 0.,
 			"must_respond": 4., "may_respond": 2., "ack_only": 1., "must_not_respond": 7., "braked": 0., "never_disposed": 6.,
 			"must_respond_never_disposed": 3.,
-			"characters":                  map[string]any{"whole": 2786., "delivered": 479., "shown": 709.},
+			"characters":                  map[string]any{"whole": 2786., "delivered": 1257., "shown": 1487.},
 		}, end.Totals)
 		require.Contains(t, printed[11], `"injection":"digest","reason":"status"`)
 
