@@ -145,7 +145,7 @@ func TestInboxSiftsByPolicy(t *testing.T) {
 // A page of an inbox with more messages than are counted is sifted beyond them too.
 func TestInboxSiftsBeyondWhatItCounts(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
-		channelID := h.create(t, &createRequest{Options: &optionsInput{MaxMessages: ptr(int64(100_000))}})
+		channelID := h.create(t, &createRequest{Options: &optionsInput{MaxMessages: ptr(int64(100_000)), TurnBudget: ptr(int64(0))}})
 		h.say(t, "b", channelID, "b takes part")
 		h.fill(t, channelID, "a", maxCounted+700)
 		told := h.send(t, "a", &sendRequest{ChannelId: channelID, To: ptr("b")})
