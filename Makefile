@@ -40,11 +40,10 @@ check: lint ## Build, lint and run the unit tests on SQLite alone: the quick che
 
 test: ## Check everything and run all tests; installs or starts what they need
 	$(MAKE) --no-print-directory --jobs 2 --output-sync lint-for-tests check-others
-	go build -o $(TESTED) ./cmd/openintent
 	OPENINTENT_TEST_PYTHON=$$(scripts/python-env.sh) && export OPENINTENT_TEST_PYTHON && \
 		OPENINTENT_TEST_PROGRAM=$(TESTED) scripts/node.sh scripts/with-postgres.sh scripts/run-tests.sh
 
-# The linter keeps the processor busy while the others wait for what they install. They go in turn, because they share some of it.
+# The linter keeps one processor busy. The others keep another one busy meanwhile, in turn, because they share some of what they install.
 .PHONY: lint-for-tests check-others
 lint-for-tests:
 	scripts/lint.sh --race
@@ -54,6 +53,7 @@ check-others:
 	$(MAKE) --no-print-directory check-generated
 	$(MAKE) --no-print-directory proto-lint
 	$(MAKE) --no-print-directory proto-breaking
+	GOGC=400 go build -o $(TESTED) ./cmd/openintent
 
 test-sdks: ## Run the tests of the Python and the TypeScript SDK that need no server
 	scripts/python-sdk.sh unit
