@@ -44,7 +44,7 @@
 //
 // # The loop brake
 //
-// The writer counts in memory what two agents alone exchange (dialogue.go), and notes on a message if the brake is on (loop_brake.go).
+// The writer counts in memory what two agents alone exchange (messaging/dialogue), and notes on a message if the brake is on (loop_brake.go).
 // What it remembers is bounded for each intent (brakes.go), and belongs to the writer's goroutine. Counting asks nothing of the database.
 // Only the first message under a brake of which a coordinator is told is not stored in one round trip.
 //

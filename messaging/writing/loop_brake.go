@@ -2,19 +2,17 @@ package writing
 
 import (
 	"errors"
-	"slices"
 	"strconv"
 
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
 	"openintent/intents"
 	"openintent/jsonvalue"
+	"openintent/messaging/dialogue"
 	"openintent/messaging/message"
 )
 
-// This file brings the loop brake into the writer: which messages count where, what a braked message carries, and who is told. When a
-// brake is put on and ends is decided in dialogue.go.
+// This file brings the loop brake into the writer: what a braked message carries, and who is told. Which messages count where, and when a
+// brake is put on and ends, is decided in messaging/dialogue.
 
 // brakesToldHourly bounds how often an hour a coordinator is told of brakes in an intent.
 const brakesToldHourly = 20
@@ -24,40 +22,27 @@ var errUntold = errors.New("a batch that tells of a brake is not stored in one r
 
 // brake counts an admitted draft, and notes on it if it is braked. It returns whose dialogue it is if the draft is
 // the first one that is braked, and otherwise nobody.
-//
-// What is written to or mentions somebody else than the two is no part of their dialogue: it is not counted and never braked. Neither is
-// an answer to a request outside threads: the two are a pair, which ends with the answer. The operator is no agent; when it writes,
-// the dialogue begins anew.
 func (b *batch) brake(head *intents.Head, channel *channels.Rules, d *Draft) (agents []string) {
-	budget := int(channel.TurnBudget)
-	place, counts := placeOfTurn(channel, d)
-	if budget == 0 || !counts {
+	budget := dialogue.Budget{Turns: int(channel.TurnBudget), Within: dialogue.BrakeTime}
+	place, counts := dialogue.PlaceOf(channel.ChannelNo, d.MessageType, d.conversation)
+	if budget.Turns == 0 || !counts {
 		return nil
 	}
 	talk, known := b.brakes.dialogue(head.IntentNo, place)
-	if !known && place.root != 0 {
-		talk.recall(b.parent(d), place.root, budget)
+	if !known && place.Root != 0 {
+		talk.Recall(b.parent(d), place.Root, budget)
 	}
-	if talk.admits(d.Sender) && talk.leaves(d.Target, d.conversation) {
+	if talk.Leaves(d.Sender, d.Target, d.conversation) {
 		return nil
 	}
-	braked, first := b.brakes.turn(talk, d.Sender, database.Micros(head.Now()), budget)
+	braked, first := b.brakes.turn(talk, d.Sender, head.Now(), budget)
 	if braked {
 		d.conversation = d.conversation.WithBrake()
 	}
 	if first {
-		agents = slices.Clone(talk.agents[:])
+		agents = talk.Agents()
 	}
 	return agents
-}
-
-// placeOfTurn returns where a draft counts, if it does.
-func placeOfTurn(channel *channels.Rules, d *Draft) (place dialoguePlace, counts bool) {
-	place.channelNo = channel.ChannelNo
-	if d.conversation != nil {
-		place.root = d.conversation.ThreadPosition
-	}
-	return place, place.root != 0 || d.MessageType != message.TypeResponse
 }
 
 // parent returns the message under which an admitted draft belongs that names a thread.
@@ -66,26 +51,6 @@ func (b *batch) parent(d *Draft) *message.Message {
 		return b.request(d)
 	}
 	return b.parentOf(d)
-}
-
-// recall counts what is known of a thread of which nothing is remembered: its first message, if that is the parent or the parent answers
-// it. An answer goes to the sender of its request.
-func (d *dialogue) recall(parent *message.Message, root int64, budget int) {
-	d.begin(budget)
-	at := database.Micros(parent.CreatedAt)
-	writers := []string{parent.Sender}
-	switch root {
-	case parent.Position:
-	case parent.CorrelationPosition:
-		writers = []string{parent.Target, parent.Sender}
-	default:
-		return
-	}
-	for _, agent := range writers {
-		if agent != caller.Operator && agent != caller.System {
-			d.count(agent, at)
-		}
-	}
 }
 
 // tellOfBrake tells the intent's coordinator, if it has one, that a message is the first one that is braked in the dialogue of two agents.

@@ -1,0 +1,132 @@
+package dialogue
+
+import (
+	"slices"
+	"time"
+
+	"openintent/caller"
+	"openintent/messaging/message"
+)
+
+// BrakeTime is the span of time in which the messages of two agents count, and how long a brake lasts at most.
+const BrakeTime = 10 * time.Minute
+
+// Budget is how many messages two agents alone may write within a time, which is a server's BrakeTime.
+type Budget struct {
+	// Turns is at least 1. Without a budget nothing is counted.
+	Turns  int
+	Within time.Duration
+}
+
+// Dialogue counts what two agents alone have written lately in one place. If anybody else writes there, it begins anew. All times are in
+// microseconds. The zero value is ready for use.
+type Dialogue struct {
+	// agents are the two; each is empty until it has written. last says when each wrote last.
+	agents [2]string
+	last   [2]int64
+	// turns is a ring of the times of the last messages, as many as the budget has. Once it is full, the oldest is at next.
+	turns []int64
+	next  int
+	// braked is when the brake was put on that may still hold; 0 for none.
+	braked int64
+}
+
+// Turn counts a message, and tells whether it is braked and whether it is the first one that is.
+func (d *Dialogue) Turn(agent string, sentAt time.Time, budget Budget) (braked, first bool) {
+	at, within := sentAt.UnixMicro(), budget.Within.Microseconds()
+	if d.stands(at, within) && d.admits(agent) {
+		return true, false
+	}
+	if agent == caller.Operator {
+		d.begin(budget)
+		return false, false
+	}
+	if d.braked != 0 || cap(d.turns) != budget.Turns || !d.admits(agent) {
+		d.begin(budget)
+	}
+	if d.exceeded(at, within) {
+		d.braked = at
+		return true, true
+	}
+	d.count(agent, at)
+	return false, false
+}
+
+// Leaves tells whether a message is one of the two's, and meant for somebody else by its address or by those whom it mentions. It is no
+// turn.
+func (d *Dialogue) Leaves(sender, target string, c *message.Conversation) bool {
+	if !d.admits(sender) {
+		return false
+	}
+	if !message.ToEveryone(target) && !d.admits(target) {
+		return true
+	}
+	return c != nil && slices.ContainsFunc(c.Mentions, func(name string) bool { return !d.admits(name) })
+}
+
+// Recall counts what is known of a thread of which nothing is remembered: its first message, if that is the parent or the parent answers
+// it. An answer goes to the sender of its request.
+func (d *Dialogue) Recall(parent *message.Message, root int64, budget Budget) {
+	d.begin(budget)
+	writers := []string{parent.Sender}
+	switch root {
+	case parent.Position:
+	case parent.CorrelationPosition:
+		writers = []string{parent.Target, parent.Sender}
+	default:
+		return
+	}
+	for _, agent := range writers {
+		if agent != caller.Operator && agent != caller.System {
+			d.count(agent, parent.CreatedAt.UnixMicro())
+		}
+	}
+}
+
+// Agents are the two; each is empty until it has written.
+func (d *Dialogue) Agents() []string { return slices.Clone(d.agents[:]) }
+
+// stands tells whether a brake holds. A clock that is set back by as much as a brake lasts ends it too.
+func (d *Dialogue) stands(at, within int64) bool {
+	return d.braked != 0 && at-d.braked < within && d.braked-at < within
+}
+
+// admits tells whether the agent is one of the two, or may become one.
+func (d *Dialogue) admits(agent string) bool {
+	return d.agents[1] == "" || agent == d.agents[0] || agent == d.agents[1]
+}
+
+// begin forgets what was counted.
+func (d *Dialogue) begin(budget Budget) {
+	turns := d.turns[:0]
+	if cap(turns) != budget.Turns {
+		turns = make([]int64, 0, budget.Turns)
+	}
+	*d = Dialogue{turns: turns}
+}
+
+// exceeded tells whether one message more is too many: both have written lately, and the budget is used up.
+func (d *Dialogue) exceeded(at, within int64) bool {
+	return d.agents[1] != "" && at-d.last[0] < within && at-d.last[1] < within &&
+		len(d.turns) == cap(d.turns) && at-d.turns[d.next] < within
+}
+
+func (d *Dialogue) count(agent string, at int64) {
+	place := 0
+	if d.agents[0] != "" && d.agents[0] != agent {
+		place = 1
+	}
+	d.agents[place], d.last[place] = agent, at
+	slot := d.slot()
+	d.turns = d.turns[:max(len(d.turns), slot+1)]
+	d.turns[slot] = at
+	d.next = (slot + 1) % cap(d.turns)
+}
+
+// slot is where in the ring the next time goes.
+func (d *Dialogue) slot() int {
+	if len(d.turns) < cap(d.turns) {
+		return len(d.turns)
+	}
+	return d.next
+}
