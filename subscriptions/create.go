@@ -16,6 +16,7 @@ import (
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/subscriptions/waiting"
 	"openintent/webhooks"
 )
 
@@ -109,7 +110,7 @@ func (s *subscription) letWait(req *openintentv1.CreateSubscriptionRequest) erro
 		return fault.BadField("digest_seconds", "webhooks get no digests; leave out digest_seconds, or leave out the webhook.")
 	}
 	if s.digestSeconds > 0 {
-		s.maxChars = int64(cmp.Or(req.GetMaxChars(), defaultMaxChars))
+		s.maxChars = int64(cmp.Or(req.GetMaxChars(), waiting.MaxChars))
 	}
 	return nil
 }

@@ -42,8 +42,8 @@
 //
 // An acknowledgement of a delivery that is not stored yet waits until it is, on every replica (acknowledge_ahead.go).
 //
-// A subscription may let messages wait for company (windows.go): with compose, until their sender is silent; with digests, until it is
-// time for a summary. Whoever gathers stores what waits, without a number, in the transaction that moves the position
+// A subscription may let messages wait for company: with compose, until their sender is silent; with digests, until it is time for a
+// summary. What waits, and for how long, is decided in subscriptions/waiting. Whoever gathers stores what waits, without a number, in the transaction that moves the position
 // (windows_store.go). Whoever receives next after the end of a window numbers it: one delivery that stands for several places. From then
 // on it is a delivery like any other. Such a subscription sends nothing ahead.
 //

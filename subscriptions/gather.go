@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"openintent/messaging/reading"
+	"openintent/subscriptions/waiting"
 
 	"openintent/agents"
 	"openintent/database"
@@ -142,7 +143,7 @@ func (s *Service) number(
 		found, stored, include = nil, through, sub.include
 		position, read := preparePosition(sub.no, intentNo)
 		reads := []database.Statement{read}
-		var waited *[]waiting
+		var waited *[]waiting.Message
 		if sub.windowed() {
 			waited, read = prepareWaiting(sub.no)
 			reads = append(reads, read)

@@ -23,7 +23,6 @@ const (
 
 	defaultAcknowledgeSeconds = 30
 	defaultMaxAttempts        = 10
-	defaultMaxChars           = 2000
 )
 
 // subscription is a durable cursor of one agent: its scope, its settings, and its progress. Zero values mean unset.
@@ -45,7 +44,7 @@ type subscription struct {
 	scope *caller.Scope
 
 	// compose lets messages wait until their sender pauses. digestSeconds is for how long ambient messages are gathered into a digest of
-	// at most maxChars characters; both are 0 without digests (windows.go).
+	// at most maxChars characters; both are 0 without digests (subscriptions/waiting).
 	compose                 bool
 	digestSeconds, maxChars int64
 

@@ -8,6 +8,7 @@ import (
 
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/reading"
+	"openintent/subscriptions/waiting"
 )
 
 // sourceContents reads the contents of deliveries that may stand for several places, by the delivery's number and oldest first, as
@@ -106,7 +107,7 @@ func (p parcel) appendHanded(entries []reading.Entry) []reading.Entry {
 // divided divides what a digest stands for into what it sums up and what is for the subscriber by now.
 func divided(entries []reading.Entry) (summed, full []reading.Entry) {
 	for _, entry := range entries {
-		if tooImportant(entry) {
+		if waitingEntry(entry).TooImportant() {
 			full = append(full, entry)
 		} else {
 			summed = append(summed, entry)
@@ -150,9 +151,10 @@ func wireOf(sub *subscription, d delivery, entries []reading.Entry) (*openintent
 		wire.Earlier = append(wire.Earlier, earlier)
 	}
 	if len(summed) > 0 {
-		wire.Digest = digestOf(summed, int(sub.maxChars))
+		sums := waitingEntries(summed)
+		wire.Digest = waiting.DigestOf(sums, int(sub.maxChars))
 		if newest == nil {
-			wire.IntentId, wire.Attention = summed[len(summed)-1].IntentID, attentionOfDigest(summed, sub.subscriber)
+			wire.IntentId, wire.Attention = summed[len(summed)-1].IntentID, waiting.AttentionOfDigest(sums, sub.subscriber)
 		}
 	}
 	return wire, nil

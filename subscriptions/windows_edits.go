@@ -6,6 +6,7 @@ import (
 
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
+	"openintent/subscriptions/waiting"
 )
 
 // recalled returns the messages that wait for a digest and that an edit in a part of an intent's log has made too important for one:
@@ -15,7 +16,7 @@ func (s *Service) recalled(ctx context.Context, sub *subscription, intentNo, aft
 	if err != nil {
 		return nil, err
 	}
-	waits = slices.DeleteFunc(waits, func(w waiting) bool { return !w.digest || w.intentNo != intentNo })
+	waits = slices.DeleteFunc(waits, func(w waiting.Message) bool { return !w.Digest || w.IntentNo != intentNo })
 	if len(waits) == 0 {
 		return nil, nil
 	}
@@ -32,7 +33,7 @@ func (s *Service) recalled(ctx context.Context, sub *subscription, intentNo, aft
 		}
 		for _, entry := range page.Entries {
 			at := entry.Annotation.MessagePosition
-			if slices.ContainsFunc(waits, func(w waiting) bool { return w.position == at }) {
+			if slices.ContainsFunc(waits, func(w waiting.Message) bool { return w.Position == at }) {
 				positions = append(positions, at)
 			}
 		}
@@ -44,20 +45,5 @@ func (s *Service) recalled(ctx context.Context, sub *subscription, intentNo, aft
 	feed := sub.feed(intentNo)
 	feed.Filter.Attention = true
 	entries, err := s.messaging.ReadEntries(ctx, feed, positions)
-	return slices.DeleteFunc(entries, func(e reading.Entry) bool { return !tooImportant(e) }), err
-}
-
-// withdraw takes a message out of the digest for which it waits, and reports whether it waited for one.
-func (w *windows) withdraw(intentNo, position int64) (waited bool) {
-	i := w.find(conversation{})
-	if i < 0 {
-		return false
-	}
-	before := len(w.open[i].rows)
-	w.open[i].rows = slices.DeleteFunc(w.open[i].rows, func(r waiting) bool { return r.intentNo == intentNo && r.position == position })
-	left := len(w.open[i].rows)
-	if left == 0 {
-		w.open = slices.Delete(w.open, i, i+1)
-	}
-	return left < before
+	return slices.DeleteFunc(entries, func(e reading.Entry) bool { return !waitingEntry(e).TooImportant() }), err
 }

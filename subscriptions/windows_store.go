@@ -8,6 +8,7 @@ import (
 
 	"openintent/database"
 	"openintent/messaging/reading"
+	"openintent/subscriptions/waiting"
 )
 
 // sources are the places for which one delivery stands, oldest first.
@@ -33,17 +34,17 @@ func sourcesFrom(stored string) (*sources, error) {
 }
 
 // prepareWaiting returns the statement that reads what waits in a subscription, and where it puts that.
-func prepareWaiting(no int64) (*[]waiting, database.Statement) {
-	found := new([]waiting)
+func prepareWaiting(no int64) (*[]waiting.Message, database.Statement) {
+	found := new([]waiting.Message)
 	return found, database.Statement{
 		SQL: "SELECT intent_no, position, channel_no, thread_position, sender, digest, size, sent_at FROM subscription_waiting" +
 			" WHERE subscription_no = ?",
 		Args: []any{no},
 		Scan: func(row database.Row) error {
-			var w waiting
+			var w waiting.Message
 			var sentAt int64
-			err := row.Scan(&w.intentNo, &w.position, &w.channelNo, &w.thread, &w.sender, &w.digest, &w.size, &sentAt)
-			w.sentAt = database.Time(sentAt)
+			err := row.Scan(&w.IntentNo, &w.Position, &w.ChannelNo, &w.Thread, &w.Sender, &w.Digest, &w.Size, &sentAt)
+			w.SentAt = database.Time(sentAt)
 			*found = append(*found, w)
 			return err
 		},
@@ -51,13 +52,13 @@ func prepareWaiting(no int64) (*[]waiting, database.Statement) {
 }
 
 // insertWaiting stores messages that wait.
-func insertWaiting(tx *database.Tx, no int64, rows []waiting) []database.Statement {
+func insertWaiting(tx *database.Tx, no int64, rows []waiting.Message) []database.Statement {
 	n := len(rows)
 	intentNos, positions, channelNos, threads := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	senders, digests, sizes, times := make([]string, n), make([]bool, n), make([]int64, n), make([]int64, n)
 	for i, w := range rows {
-		intentNos[i], positions[i], channelNos[i], threads[i] = w.intentNo, w.position, w.channelNo, w.thread
-		senders[i], digests[i], sizes[i], times[i] = w.sender, w.digest, w.size, database.Micros(w.sentAt)
+		intentNos[i], positions[i], channelNos[i], threads[i] = w.IntentNo, w.Position, w.ChannelNo, w.Thread
+		senders[i], digests[i], sizes[i], times[i] = w.Sender, w.Digest, w.Size, database.Micros(w.SentAt)
 	}
 	return tx.Insert("subscription_waiting",
 		database.Column{Name: "subscription_no", Values: slices.Repeat([]int64{no}, n)},
@@ -73,13 +74,13 @@ func insertWaiting(tx *database.Tx, no int64, rows []waiting) []database.Stateme
 }
 
 // deleteWaiting removes messages that wait no more.
-func deleteWaiting(tx *database.Tx, no int64, rows []waiting) []database.Statement {
+func deleteWaiting(tx *database.Tx, no int64, rows []waiting.Message) []database.Statement {
 	if len(rows) == 0 {
 		return nil
 	}
 	intentNos, positions := make([]int64, len(rows)), make([]int64, len(rows))
 	for i, w := range rows {
-		intentNos[i], positions[i] = w.intentNo, w.position
+		intentNos[i], positions[i] = w.IntentNo, w.Position
 	}
 	in, args := tx.InRows(database.Column{Name: "intent_no", Values: intentNos}, database.Column{Name: "position", Values: positions})
 	return []database.Statement{{
@@ -95,38 +96,37 @@ func dropWaiting(no int64) database.Statement {
 // letWait lets entries wait in the windows of a locked subscription, and numbers what is delivered now. before is what waited. Entries
 // that do not lie after a position are messages that were recalled from a digest.
 func letWait(
-	tx *database.Tx, locked *subscription, before []waiting, after int64, entries []reading.Entry, now time.Time,
+	tx *database.Tx, locked *subscription, before []waiting.Message, after int64, entries []reading.Entry, now time.Time,
 ) {
-	inOrder(before)
-	open := windowsOf(locked, before)
-	var out []together
+	open := waiting.Open(locked.waits(), before)
+	var out []waiting.Group
 	for _, entry := range entries {
-		if entry.Position <= after && !open.withdraw(entry.IntentNo, entry.Position) {
+		if entry.Position <= after && !open.Withdraw(entry.IntentNo, entry.Position) {
 			continue // the digest was delivered meanwhile
 		}
-		out = append(out, open.put(entry, now)...)
+		out = append(out, open.Put(waitingEntry(entry), now)...)
 	}
-	numberTogether(tx, locked, before, open, append(out, open.release(now)...), now)
+	numberTogether(tx, locked, before, open, append(out, open.Release(now)...), now)
 }
 
 // numberTogether gives deliveries that each stand for several places the subscription's next numbers, and stores what waits instead of
 // what waited before.
-func numberTogether(tx *database.Tx, locked *subscription, before []waiting, open *windows, out []together, now time.Time) {
+func numberTogether(tx *database.Tx, locked *subscription, before []waiting.Message, open *waiting.Windows, out []waiting.Group, now time.Time) {
 	rows := make([]delivery, len(out))
-	for i, t := range out {
-		newest := t.rows[len(t.rows)-1]
+	for i, g := range out {
+		newest := g.Messages[len(g.Messages)-1]
 		rows[i] = delivery{
-			number: locked.lastNumber + int64(i) + 1, intentNo: newest.intentNo, position: newest.position,
-			channelNo: newest.channelNo, dueAt: now,
+			number: locked.lastNumber + int64(i) + 1, intentNo: newest.IntentNo, position: newest.Position,
+			channelNo: newest.ChannelNo, dueAt: now,
 		}
-		if t.digest || len(t.rows) > 1 {
-			rows[i].sources = &sources{Digest: t.digest}
-			for _, w := range t.rows {
-				rows[i].sources.Places = append(rows[i].sources.Places, [2]int64{w.intentNo, w.position})
+		if g.Digest || len(g.Messages) > 1 {
+			rows[i].sources = &sources{Digest: g.Digest}
+			for _, w := range g.Messages {
+				rows[i].sources.Places = append(rows[i].sources.Places, [2]int64{w.IntentNo, w.Position})
 			}
 		}
 	}
-	after := open.rows()
+	after := open.Waiting()
 	tx.SendWithCommit(deleteWaiting(tx, locked.no, without(before, after))...)
 	tx.SendWithCommit(insertWaiting(tx, locked.no, without(after, before))...)
 	tx.SendWithCommit(insertDeliveries(tx, slices.Repeat([]int64{locked.no}, len(rows)), rows, now)...)
@@ -134,8 +134,8 @@ func numberTogether(tx *database.Tx, locked *subscription, before []waiting, ope
 }
 
 // without returns the rows that are not among others. A message that was recalled from a digest is another row.
-func without(rows, others []waiting) (left []waiting) {
-	known := make(map[waiting]struct{}, len(others))
+func without(rows, others []waiting.Message) (left []waiting.Message) {
+	known := make(map[waiting.Message]struct{}, len(others))
 	for _, w := range others {
 		known[w] = struct{}{}
 	}
@@ -148,14 +148,13 @@ func without(rows, others []waiting) (left []waiting) {
 }
 
 // readWaiting reads what waits in a subscription.
-func (s *Service) readWaiting(ctx context.Context, no int64) (rows []waiting, err error) {
+func (s *Service) readWaiting(ctx context.Context, no int64) (rows []waiting.Message, err error) {
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
 		found, read := prepareWaiting(no)
 		err := tx.Pipeline(read)
 		rows = *found
 		return err
 	})
-	inOrder(rows)
 	return rows, err
 }
 
@@ -166,12 +165,15 @@ func (s *Service) release(ctx context.Context, sub *subscription, consumer strin
 	if err != nil || len(rows) == 0 {
 		return time.Time{}, err
 	}
-	over := func(w *windows, now time.Time) []together {
-		return w.take(func(t together) bool { return everything || w.ended(t, now) })
+	over := func(w *waiting.Windows, now time.Time) []waiting.Group {
+		if everything {
+			return w.ReleaseAll()
+		}
+		return w.Release(now)
 	}
-	open := windowsOf(sub, rows)
+	open := waiting.Open(sub.waits(), rows)
 	if len(over(open, s.db.Now())) == 0 {
-		return open.next(), nil
+		return open.Next(), nil
 	}
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
 		before, read := prepareWaiting(sub.no)
@@ -185,11 +187,10 @@ func (s *Service) release(ctx context.Context, sub *subscription, consumer strin
 		if err := locked.beginNumbering(tx, consumer, now); err != nil {
 			return err
 		}
-		inOrder(*before)
-		open = windowsOf(locked, *before)
+		open = waiting.Open(locked.waits(), *before)
 		numberTogether(tx, locked, *before, open, over(open, now), now)
 		tx.SendWithCommit(setNumbers(locked))
 		return nil
 	})
-	return open.next(), err
+	return open.Next(), err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/subscriptions/waiting"
 )
 
 // spoken formats a delivery's messages, oldest first.
@@ -82,8 +83,8 @@ func TestNobodyWaitsLongerThanTheWindow(t *testing.T) {
 			found = h.fetch(t, sub)
 		}
 		require.Len(t, found, 1)
-		require.Len(t, found[0].GetSourceIds(), maxComposed)
-		require.LessOrEqual(t, h.clock.Now().Sub(first), composeLongest+3*time.Second)
+		require.Len(t, found[0].GetSourceIds(), 10)
+		require.LessOrEqual(t, h.clock.Now().Sub(first), waiting.Longest+3*time.Second)
 	})
 }
 
@@ -119,7 +120,7 @@ func TestWhatWaitsOutlivesItsStreamAndItsServer(t *testing.T) {
 		eventually(t, func() bool { return h.rows(t, "subscription_waiting", "1 = 1") == 2 }, "nothing waits")
 		first.cancel()
 		<-first.ended
-		h.clock.Advance(composeSilence)
+		h.clock.Advance(waiting.Silence)
 		second := h.stream(t, sub, nil)
 		d := second.next(t)
 		require.Equal(t, []string{"one", "two"}, spoken(d))
@@ -236,7 +237,7 @@ func TestDeadLettersHaveAllForWhichTheyStand(t *testing.T) {
 		h.send(t, "ann", talk, "bob", "one")
 		h.send(t, "ann", talk, "bob", "two")
 		require.Empty(t, h.fetch(t, sub))
-		h.clock.Advance(composeSilence)
+		h.clock.Advance(waiting.Silence)
 		require.Len(t, h.fetch(t, sub), 1)
 		h.clock.Advance(10 * time.Second)
 		require.Empty(t, h.fetch(t, sub))

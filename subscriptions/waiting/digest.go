@@ -1,14 +1,16 @@
-package subscriptions
+package waiting
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/message"
-	"openintent/messaging/reading"
 )
 
 const (
@@ -21,13 +23,13 @@ const (
 )
 
 // maxDigestIntents returns of how many intents a digest may sum up messages, so that half of it is left for what they are about.
-func maxDigestIntents(maxChars int64) int {
-	return max(1, (int(maxChars)/2-digestFrame)/spanChars)
+func maxDigestIntents(maxChars int) int {
+	return max(1, (maxChars/2-digestFrame)/spanChars)
 }
 
-// digestOf sums up messages in at most maxChars characters of JSON. Counts come before subjects, so that long
+// DigestOf sums up messages in at most maxChars characters of JSON. Counts come before subjects, so that long
 // subjects hide nobody's messages.
-func digestOf(entries []reading.Entry, maxChars int) *openintentv1.Digest {
+func DigestOf(entries []Entry, maxChars int) *openintentv1.Digest {
 	d := &openintentv1.Digest{MessageCount: int32(len(entries)), Spans: spansOf(entries)}
 	left := maxChars - digestFrame - spanChars*len(d.Spans)
 	counts := countsOf(entries)
@@ -57,21 +59,51 @@ func digestOf(entries []reading.Entry, maxChars int) *openintentv1.Digest {
 	return d
 }
 
+// Characters returns how many characters a digest has in the JSON of the contract.
+func Characters(d *openintentv1.Digest) int {
+	chars := frame(`{"message_count":,"counts":[],"subjects":[],"spans":[],"left_out_count":}`, int64(d.GetMessageCount()), int64(d.GetLeftOutCount()))
+	for _, c := range d.GetCounts() {
+		chars += frame(`{"channel_id":,"channel_name":,"sender":,"kind":,"count":},`, int64(c.GetCount())) +
+			charsOf(c.GetChannelId(), c.GetChannelName(), c.GetSender(), c.GetKind())
+	}
+	for _, s := range d.GetSubjects() {
+		chars += frame(`{"message_id":,"subject":},`) + charsOf(s.GetMessageId(), s.GetSubject())
+	}
+	for _, s := range d.GetSpans() {
+		chars += frame(`{"intent_id":,"first_position":,"last_position":},`, s.GetFirstPosition(), s.GetLastPosition()) + charsOf(s.GetIntentId())
+	}
+	for _, listed := range []int{len(d.GetCounts()), len(d.GetSubjects()), len(d.GetSpans())} {
+		chars -= min(listed, 1) // nothing follows on the last
+	}
+	return chars
+}
+
+// frame returns how many characters names and numbers have together.
+func frame(names string, numbers ...int64) int {
+	chars := len(names)
+	for _, n := range numbers {
+		chars += len(strconv.FormatInt(n, 10))
+	}
+	return chars
+}
+
 // charsOf returns how many characters texts have as strings of JSON.
 func charsOf(texts ...string) (chars int) {
 	for _, text := range texts {
-		encoded, err := plainJSON(text)
-		if err != nil { // no text fails
+		var encoded bytes.Buffer
+		encoder := json.NewEncoder(&encoded)
+		encoder.SetEscapeHTML(false)
+		if encoder.Encode(text) != nil { // no text fails
 			continue
 		}
-		chars += utf8.RuneCount(encoded)
+		chars += utf8.RuneCount(encoded.Bytes()) - 1 // without the line's end
 	}
 	return chars
 }
 
 // countsOf counts messages by channel, sender and kind. Each sender's highest count comes first, then each one's second, and so on, so that
 // nobody hides others' messages by writing many kinds.
-func countsOf(entries []reading.Entry) []*openintentv1.DigestCount {
+func countsOf(entries []Entry) []*openintentv1.DigestCount {
 	type group struct{ channelID, channelName, sender, kind string }
 	counts := make(map[group]int32)
 	for _, entry := range entries {
@@ -104,7 +136,7 @@ func kindOf(m *message.Message) string {
 }
 
 // spansOf returns where messages are, for each intent in the order in which it first appears.
-func spansOf(entries []reading.Entry) (spans []*openintentv1.DigestSpan) {
+func spansOf(entries []Entry) (spans []*openintentv1.DigestSpan) {
 	byIntent := make(map[string]*openintentv1.DigestSpan)
 	for _, entry := range entries {
 		span := byIntent[entry.IntentID]
@@ -117,8 +149,8 @@ func spansOf(entries []reading.Entry) (spans []*openintentv1.DigestSpan) {
 	return spans
 }
 
-// attentionOfDigest says what a digest asks of an agent: nothing, unless one of its messages mentions the agent.
-func attentionOfDigest(entries []reading.Entry, agent string) *openintentv1.Attention {
+// AttentionOfDigest says what a digest asks of an agent: nothing, unless one of its messages mentions the agent.
+func AttentionOfDigest(entries []Entry, agent string) *openintentv1.Attention {
 	asks := &openintentv1.Attention{
 		Directedness: openintentv1.Directedness_DIRECTEDNESS_AMBIENT,
 		Policy:       openintentv1.ResponsePolicy_RESPONSE_POLICY_MUST_NOT_RESPOND,

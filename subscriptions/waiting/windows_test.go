@@ -1,6 +1,8 @@
-package subscriptions
+package waiting
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,14 +15,13 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/attention"
 	"openintent/messaging/message"
-	"openintent/messaging/reading"
 )
 
 // conversationOf draws a conversation of several agents in several channels of two intents, as bob reads it.
-func conversationOf(t *rapid.T, begin time.Time) []reading.Entry {
+func conversationOf(t *rapid.T, begin time.Time) []Entry {
 	now := begin
 	positions := make(map[int64]int64)
-	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) reading.Entry {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Entry {
 		now = now.Add(time.Duration(rapid.Int64Range(1, 12_000).Draw(t, "pause")) * time.Millisecond)
 		intentNo := rapid.Int64Range(1, 2).Draw(t, "intent")
 		positions[intentNo]++
@@ -45,10 +46,10 @@ func conversationOf(t *rapid.T, begin time.Time) []reading.Entry {
 			said.Subject = strings.Repeat(rapid.SampledFrom([]string{"x", "\"", "ö", "\u2028"}).Draw(t, "letter"), 200)
 		}
 		m.Conversation = &said
-		e := reading.Entry{
+		e := Entry{
 			IntentNo: intentNo, IntentID: fmt.Sprintf("01a1fcc8-ce32-7d1b-b5f0-6c9a2e4d8f1%d", intentNo), Position: m.Position,
 			ChannelNo: m.ChannelNo, ChannelID: "chan_01M7YCHKJ11MAM2FWJ1DX9NJHS",
-			ChannelName: strings.Repeat("c", int(m.ChannelNo)*50), Message: m, Now: now,
+			ChannelName: strings.Repeat("c", int(m.ChannelNo)*50), Message: m,
 		}
 		if m.Sender != "bob" {
 			relation := attention.RelationOf(m, message.Viewer{Agent: "bob"})
@@ -59,7 +60,7 @@ func conversationOf(t *rapid.T, begin time.Time) []reading.Entry {
 }
 
 // mustAnswer reports whether somebody waits for an answer of bob.
-func mustAnswer(e reading.Entry) bool {
+func mustAnswer(e Entry) bool {
 	return e.Attention != nil && e.Attention.Policy == openintentv1.ResponsePolicy_RESPONSE_POLICY_MUST_RESPOND
 }
 
@@ -69,49 +70,52 @@ func TestWindowsKeepNothingBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		begin := time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
 		entries := conversationOf(t, begin)
-		sub := &subscription{
-			subscriber: "bob", compose: rapid.Bool().Draw(t, "compose"), digestSeconds: rapid.Int64Range(0, 60).Draw(t, "digest"),
-			maxChars: rapid.Int64Range(500, 3000).Draw(t, "chars"),
+		rules := Rules{
+			Longest: Longest, Digest: time.Duration(rapid.Int64Range(0, 60).Draw(t, "digest")) * time.Second,
+			MaxChars: rapid.IntRange(500, 3000).Draw(t, "chars"),
+		}
+		if rapid.Bool().Draw(t, "compose") {
+			rules.Silence = Silence
 		}
 		deliveredAt, digestedOnes := make(map[[2]int64]time.Time), make(map[[2]int64]bool)
-		byPlace := make(map[[2]int64]reading.Entry)
+		byPlace := make(map[[2]int64]Entry)
 		last := make(map[conversation]int64)
-		deliver := func(out []together, now time.Time) {
+		deliver := func(out []Group, now time.Time) {
 			for _, d := range out {
-				var contents []reading.Entry
-				for _, row := range d.rows {
-					place := [2]int64{row.intentNo, row.position}
+				var contents []Entry
+				for _, row := range d.Messages {
+					place := [2]int64{row.IntentNo, row.Position}
 					require.NotContains(t, deliveredAt, place, "it came twice")
-					deliveredAt[place], digestedOnes[place] = now, d.digest
+					deliveredAt[place], digestedOnes[place] = now, d.Digest
 					contents = append(contents, byPlace[place])
-					if key := row.conversation(); !d.digest && key.sender != "" {
-						require.Less(t, last[key], row.position, "a sender's messages change places")
-						last[key] = row.position
+					if key := row.conversation(); !d.Digest && key.sender != "" {
+						require.Less(t, last[key], row.Position, "a sender's messages change places")
+						last[key] = row.Position
 					}
 				}
-				if d.digest {
-					require.LessOrEqual(t, len(d.rows), maxDigested)
-					require.LessOrEqual(t, jsonCharsOf(t, digestOf(contents, int(sub.maxChars))), int(sub.maxChars))
+				if d.Digest {
+					require.LessOrEqual(t, len(d.Messages), maxDigested)
+					digest := DigestOf(contents, rules.MaxChars)
+					require.LessOrEqual(t, jsonCharsOf(t, digest), rules.MaxChars)
+					require.Equal(t, jsonCharsOf(t, digest), Characters(digest))
 				} else {
-					require.LessOrEqual(t, len(d.rows), maxComposed)
+					require.LessOrEqual(t, len(d.Messages), maxComposed)
 				}
 			}
 		}
-		var waits []waiting // as the database keeps it
+		var waits []Message // as the database keeps it
 		for _, e := range entries {
 			byPlace[[2]int64{e.IntentNo, e.Position}] = e
-			open := windowsOf(sub, waits)
-			for next := open.next(); !next.IsZero() && !next.After(e.Message.CreatedAt); next = open.next() {
-				deliver(open.release(next), next)
+			open := Open(rules, waits)
+			for next := open.Next(); !next.IsZero() && !next.After(e.Message.CreatedAt); next = open.Next() {
+				deliver(open.Release(next), next)
 			}
-			deliver(open.put(e, e.Message.CreatedAt), e.Message.CreatedAt)
-			waits = open.rows()
-			inOrder(waits)
-			require.LessOrEqual(t, len(waits), window)
+			deliver(open.Put(e, e.Message.CreatedAt), e.Message.CreatedAt)
+			waits = open.Waiting()
 		}
-		open := windowsOf(sub, waits)
-		for next := open.next(); !next.IsZero(); next = open.next() {
-			out := open.release(next)
+		open := Open(rules, waits)
+		for next := open.Next(); !next.IsZero(); next = open.Next() {
+			out := open.Release(next)
 			require.NotEmpty(t, out)
 			deliver(out, next)
 		}
@@ -122,14 +126,14 @@ func TestWindowsKeepNothingBack(t *testing.T) {
 			switch {
 			case mustAnswer(e):
 				require.False(t, digestedOnes[place])
-				require.LessOrEqual(t, waited, composeLongest)
-				if e.Attention.Injection == openintentv1.Injection_INJECTION_IMMEDIATE || !sub.compose {
+				require.LessOrEqual(t, waited, Longest)
+				if e.Attention.Injection == openintentv1.Injection_INJECTION_IMMEDIATE || rules.Silence == 0 {
 					require.Zero(t, waited)
 				}
 			case e.Attention == nil:
 				require.Zero(t, waited)
 			default:
-				require.LessOrEqual(t, waited, max(composeLongest, sub.digestTime()))
+				require.LessOrEqual(t, waited, max(Longest, rules.Digest))
 			}
 		}
 	})
@@ -150,22 +154,24 @@ func jsonCharsOf(t require.TestingT, d *openintentv1.Digest) int {
 	for _, s := range d.GetSpans() {
 		spans = append(spans, object{"intent_id": s.GetIntentId(), "first_position": s.GetFirstPosition(), "last_position": s.GetLastPosition()})
 	}
-	text, err := plainJSON(object{
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	require.NoError(t, encoder.Encode(object{
 		"message_count": d.GetMessageCount(), "counts": counts, "subjects": subjects, "spans": spans, "left_out_count": d.GetLeftOutCount(),
-	})
-	require.NoError(t, err)
-	return len([]rune(string(text)))
+	}))
+	return len([]rune(text.String())) - 1 // without the line's end
 }
 
 // A sender that writes many kinds does not push others' messages out of a digest.
 func TestNobodyHidesOthersInADigest(t *testing.T) {
-	var entries []reading.Entry
+	var entries []Entry
 	for i := range 200 {
 		said := &message.Conversation{Kind: fmt.Sprintf("kind %d", i)}
-		entries = append(entries, reading.Entry{IntentID: "i", Position: int64(i), Message: &message.Message{Sender: "ann", Conversation: said}})
+		entries = append(entries, Entry{IntentID: "i", Position: int64(i), Message: &message.Message{Sender: "ann", Conversation: said}})
 	}
-	entries = append(entries, reading.Entry{IntentID: "i", Position: 200, Message: &message.Message{Sender: "zoe"}})
-	digest := digestOf(entries, defaultMaxChars)
+	entries = append(entries, Entry{IntentID: "i", Position: 200, Message: &message.Message{Sender: "zoe"}})
+	digest := DigestOf(entries, MaxChars)
 	require.NotZero(t, digest.GetLeftOutCount())
 	require.True(t, slices.ContainsFunc(digest.GetCounts(), func(c *openintentv1.DigestCount) bool { return c.GetSender() == "zoe" }))
 }
@@ -173,10 +179,10 @@ func TestNobodyHidesOthersInADigest(t *testing.T) {
 // A window of before the clock was set back does not last longer than others.
 func TestWindowsEndAlthoughTheClockIsSetBack(t *testing.T) {
 	now := time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
-	sub := &subscription{compose: true, digestSeconds: 60, maxChars: 2000}
-	rows := []waiting{{intentNo: 1, position: 1, sender: "ann", sentAt: now}, {intentNo: 1, position: 2, digest: true, sentAt: now}}
-	require.Empty(t, windowsOf(sub, rows).release(now))
-	require.Len(t, windowsOf(sub, rows).release(now.Add(-time.Hour)), 2)
-	require.Len(t, windowsOf(sub, rows).release(now.Add(composeSilence)), 1)
-	require.False(t, slices.ContainsFunc(windowsOf(sub, rows).release(now.Add(composeSilence)), func(d together) bool { return d.digest }))
+	rules := Rules{Silence: Silence, Longest: Longest, Digest: time.Minute, MaxChars: MaxChars}
+	rows := []Message{{IntentNo: 1, Position: 1, Sender: "ann", SentAt: now}, {IntentNo: 1, Position: 2, Digest: true, SentAt: now}}
+	require.Empty(t, Open(rules, rows).Release(now))
+	require.Len(t, Open(rules, rows).Release(now.Add(-time.Hour)), 2)
+	require.Len(t, Open(rules, rows).Release(now.Add(Silence)), 1)
+	require.False(t, slices.ContainsFunc(Open(rules, rows).Release(now.Add(Silence)), func(d Group) bool { return d.Digest }))
 }
