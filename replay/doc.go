@@ -12,6 +12,7 @@
 //   - Who receives a message is the server's word: an agent is streamed what is for it, and the operator asks for each message.
 //   - A message is judged as of the moment when it was stored, with the content that it has now. So nobody has claimed it yet, its
 //     obligation is open, and the agent wrote in its thread only what stands before it.
+//   - What the server remembers of a dialogue, a restart ends, and each replica counts what it stores. A replay remembers all.
 //   - The same log, rules and agent give the same result.
 //   - Of each message only what is printed is kept, and nothing of its payload.
 //

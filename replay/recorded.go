@@ -13,10 +13,17 @@ import (
 type recorded struct {
 	viewer message.Viewer
 	// places number the messages, and wrote are those of the first messages of threads in which the agent wrote.
-	places map[string]int64
-	wrote  map[int64]bool
-	// channels are the names of channels, by id. subjects are those of requests with obligations, by id.
-	channels, subjects map[string]string
+	places   map[string]int64
+	wrote    map[int64]bool
+	channels map[string]channel
+	// subjects are those of requests with obligations, by id.
+	subjects map[string]string
+}
+
+// channel has a number that is the same whenever the log is read.
+type channel struct {
+	no   int64
+	name string
 }
 
 func newRecorded(agent, role string) *recorded {
@@ -25,7 +32,7 @@ func newRecorded(agent, role string) *recorded {
 			Agent: agent, Presence: agents.Presence{AgentID: agent, RoleID: role, Status: agents.StatusActive},
 		},
 		places: make(map[string]int64), wrote: make(map[int64]bool),
-		channels: make(map[string]string), subjects: make(map[string]string),
+		channels: make(map[string]channel), subjects: make(map[string]string),
 	}
 }
 
@@ -46,9 +53,13 @@ func (r *recorded) read(delivery *openintentv1.SubscribeResponse) (*message.Mess
 	if err != nil {
 		return nil, err
 	}
-	r.channels[wire.GetChannelId()] = delivery.GetChannelName()
+	in, known := r.channels[wire.GetChannelId()]
+	if !known {
+		in = channel{int64(len(r.channels) + 1), delivery.GetChannelName()}
+		r.channels[wire.GetChannelId()] = in
+	}
 	m := &message.Message{
-		ID: wire.GetId(), ChannelID: wire.GetChannelId(), Sender: wire.GetSender(), Target: wire.GetTo(),
+		ID: wire.GetId(), ChannelNo: in.no, ChannelID: wire.GetChannelId(), Sender: wire.GetSender(), Target: wire.GetTo(),
 		Position: r.place(wire.GetId()), Type: message.TypeFrom(wire.GetMessageType(), ""), Payload: payload,
 		CreatedAt: wire.GetCreatedAt().AsTime(), CorrelationID: wire.GetCorrelationId(),
 	}
@@ -98,7 +109,7 @@ func (r *recorded) reminder(payload jsonvalue.Object) *message.Return {
 	channel, _ := payload.String("channel_id")
 	request, _ := payload.String("message_id")
 	return &message.Return{
-		Position: r.place(request), From: from, ChannelName: r.channels[channel], ChannelID: channel, MessageID: request,
+		Position: r.place(request), From: from, ChannelName: r.channels[channel].name, ChannelID: channel, MessageID: request,
 	}
 }
 
@@ -107,20 +118,11 @@ func (r *recorded) judge(m *message.Message, rules Rules) *attention.Judgement {
 	relation := attention.RelationOf(m, r.viewer)
 	relation.WroteInThread = relation.DependsOnThread(m) && r.wrote[m.ThreadRoot()]
 	facts := attention.Facts{
-		Agent: r.viewer.Agent, Relation: relation, ChannelName: r.channels[m.ChannelID],
+		Agent: r.viewer.Agent, Relation: relation, ChannelName: r.channels[m.ChannelID].name,
 		Owed: m.Obliges(), Rules: &attention.Rules{DigestedKinds: rules.DigestedKinds},
 	}
 	if reminder := m.Returns(); reminder != nil {
 		facts.Owed, facts.OwedSubject = true, r.subjects[reminder.MessageID]
 	}
 	return attention.Judge(m, facts, m.CreatedAt)
-}
-
-// spot returns where turns with the message count.
-func (r *recorded) spot(m *message.Message) spot {
-	at := spot{channel: m.ChannelID}
-	if m.NamesThread() {
-		at.thread = m.Conversation.ThreadID
-	}
-	return at
 }

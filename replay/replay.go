@@ -14,6 +14,7 @@ import (
 // Clients make the calls that read a log. The calls carry the identity of the user who replays.
 type Clients struct {
 	Agents    openintentv1.AgentServiceClient
+	Channels  openintentv1.ChannelServiceClient
 	Messages  openintentv1.MessageServiceClient
 	Attention openintentv1.AttentionServiceClient
 }
@@ -54,7 +55,11 @@ func Run(ctx context.Context, clients Clients, options Options) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
-	reading := &reading{Clients: clients, operator: who.GetOperator(), judging: newJudging(result, role)}
+	budgets, err := budgetsOf(ctx, clients, options.IntentID)
+	if err != nil {
+		return nil, err
+	}
+	reading := &reading{Clients: clients, operator: who.GetOperator(), judging: newJudging(result, role, budgets)}
 	if err := reading.all(ctx); err != nil {
 		return nil, err
 	}
@@ -109,14 +114,16 @@ func (r *reading) message(ctx context.Context, delivery *openintentv1.SubscribeR
 	if err != nil {
 		return err
 	}
-	braked := r.turn(m)
+	if r.turns.braked(m) {
+		m.Conversation = m.Conversation.WithBrake()
+	}
 	if m.Sender == r.result.Agent {
 		r.disposals.answered(m)
 		return nil
 	}
 	receives, err := r.receives(ctx, m)
 	if err == nil && receives {
-		r.delivered(delivery, m, braked)
+		r.delivered(delivery, m)
 	}
 	return err
 }

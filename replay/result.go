@@ -4,7 +4,6 @@ import (
 	"time"
 
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/messaging/message"
 )
 
 // Result is how attention judges what one agent received in an intent.
@@ -49,12 +48,6 @@ func (m *Message) asks() bool {
 // NeverDisposed tells whether the message asks something of the agent and the agent has done nothing with it.
 func (m *Message) NeverDisposed() bool { return m.asks() && m.Disposition == "" }
 
-// ambient tells whether the message is for everybody and need not be answered, so that a digest gathers it.
-func (m *Message) ambient(stored *message.Message) bool {
-	return m.Directedness == openintentv1.Directedness_DIRECTEDNESS_AMBIENT &&
-		m.Policy != openintentv1.ResponsePolicy_RESPONSE_POLICY_MUST_RESPOND && !stored.Obliges() && stored.Returns() == nil
-}
-
 // Totals are what the agent got in all.
 type Totals struct {
 	Messages int `json:"messages"`
@@ -88,6 +81,9 @@ type Characters struct {
 	Delivered int `json:"delivered"`
 	Shown     int `json:"shown"`
 }
+
+// loopBrake is the reason of what the loop brake holds back.
+const loopBrake = "loop_brake"
 
 // count adds what a message is by itself.
 func (t *Totals) count(m *Message) {

@@ -12,6 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"openintent/messaging/attention"
+	"openintent/messaging/dialogue"
+	"openintent/subscriptions/waiting"
 )
 
 // Rules are what a replay judges and counts by.
@@ -19,9 +21,9 @@ type Rules struct {
 	// DigestedKinds are the kinds of messages that are lines of a summary for those who are no nearer to them.
 	DigestedKinds []string `json:"digested_kinds"`
 	// TurnBudget is how many messages two agents alone may exchange in a thread or channel before a brake holds back further ones; 0 for
-	// no brake. TurnSeconds is the time within which they count.
-	TurnBudget  int `json:"turn_budget"`
-	TurnSeconds int `json:"turn_seconds"`
+	// no brake, and nil for the budget that each channel has. TurnSeconds is the time within which they count.
+	TurnBudget  *int `json:"turn_budget"`
+	TurnSeconds int  `json:"turn_seconds"`
 	// ComposeSeconds is how long an author must be silent before what it wrote is delivered together, and ComposeMostSeconds how long
 	// that can take; 0 seconds for no such window.
 	ComposeSeconds     int `json:"compose_seconds"`
@@ -35,7 +37,8 @@ type Rules struct {
 // Today returns the rules by which a server judges and delivers without any further options.
 func Today() Rules {
 	return Rules{
-		DigestedKinds: attention.Today().DigestedKinds, TurnSeconds: 600, ComposeMostSeconds: 30, MaxChars: 2000,
+		DigestedKinds: attention.Today().DigestedKinds, TurnSeconds: int(dialogue.BrakeTime / time.Second),
+		ComposeMostSeconds: int(waiting.Longest / time.Second), MaxChars: waiting.MaxChars,
 	}
 }
 
@@ -50,17 +53,17 @@ const (
 type number struct {
 	name        string
 	least, most int
-	of          func(r *Rules) *int
+	set         func(r *Rules, value int)
 }
 
 // numbers are the rules that are numbers, in the order in which an error names them.
 var numbers = []number{
-	{"turn_budget", 0, 100, func(r *Rules) *int { return &r.TurnBudget }},
-	{"turn_seconds", 1, 86_400, func(r *Rules) *int { return &r.TurnSeconds }},
-	{"compose_seconds", 0, 600, func(r *Rules) *int { return &r.ComposeSeconds }},
-	{"compose_most_seconds", 1, 3600, func(r *Rules) *int { return &r.ComposeMostSeconds }},
-	{"digest_seconds", 0, 86_400, func(r *Rules) *int { return &r.DigestSeconds }},
-	{"max_chars", 500, 20_000, func(r *Rules) *int { return &r.MaxChars }},
+	{"turn_budget", 0, 100, func(r *Rules, value int) { r.TurnBudget = &value }},
+	{"turn_seconds", 1, 86_400, func(r *Rules, value int) { r.TurnSeconds = value }},
+	{"compose_seconds", 0, 600, func(r *Rules, value int) { r.ComposeSeconds = value }},
+	{"compose_most_seconds", 1, 3600, func(r *Rules, value int) { r.ComposeMostSeconds = value }},
+	{"digest_seconds", 0, 86_400, func(r *Rules, value int) { r.DigestSeconds = value }},
+	{"max_chars", 500, 20_000, func(r *Rules, value int) { r.MaxChars = value }},
 }
 
 const digestedKinds = "digested_kinds"
@@ -129,10 +132,10 @@ func (r *Rules) set(name string, value *yaml.Node) error {
 	}
 	n := numbers[i]
 	var given int
-	if value.Decode(&given) != nil || given < n.least || given > n.most {
+	if value.ShortTag() != "!!int" || value.Decode(&given) != nil || given < n.least || given > n.most {
 		return fmt.Errorf("%s must be a whole number from %d to %d", n.name, n.least, n.most)
 	}
-	*n.of(r) = given
+	n.set(r, given)
 	return nil
 }
 

@@ -20,8 +20,9 @@ digest_seconds: 300
 max_chars: 1000
 `))
 	require.NoError(t, err)
+	budget := 5
 	require.Equal(t, Rules{
-		DigestedKinds: []string{"ci.result", "log"}, TurnBudget: 5, TurnSeconds: 60, ComposeSeconds: 3, ComposeMostSeconds: 20,
+		DigestedKinds: []string{"ci.result", "log"}, TurnBudget: &budget, TurnSeconds: 60, ComposeSeconds: 3, ComposeMostSeconds: 20,
 		DigestSeconds: 300, MaxChars: 1000,
 	}, rules)
 }
@@ -31,6 +32,7 @@ func TestWhatAFileLeavesOutIsAsToday(t *testing.T) {
 		rules, err := ParseRules([]byte(text))
 		require.NoError(t, err)
 		require.Equal(t, Today(), rules)
+		require.Nil(t, rules.TurnBudget, "each channel has its own")
 	}
 	rules, err := ParseRules([]byte("digested_kinds: []\n"))
 	require.NoError(t, err)
@@ -44,6 +46,7 @@ func TestMistakesInRulesAreNamed(t *testing.T) {
 		"turn_budgt: 5":                  `line 1: "turn_budgt" is no rule; the rules are digested_kinds, turn_budget,`,
 		"\nturn_budget: many":            "line 2: turn_budget must be a whole number from 0 to 100",
 		"turn_budget: -1":                "turn_budget must be a whole number from 0 to 100",
+		"turn_budget:":                   "turn_budget must be a whole number from 0 to 100",
 		"turn_seconds: 0":                "turn_seconds must be a whole number from 1 to 86400",
 		"max_chars: 499":                 "max_chars must be a whole number from 500 to 20000",
 		"digested_kinds: status":         "digested_kinds must be a list of at most 100 kinds",
@@ -67,7 +70,7 @@ func FuzzRules(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		rules, err := ParseRules([]byte(text))
 		if err == nil {
-			require.LessOrEqual(t, rules.TurnBudget, 100)
+			require.LessOrEqual(t, rules.ComposeSeconds, 600)
 			require.LessOrEqual(t, len(rules.DigestedKinds), maxKinds)
 		}
 	})

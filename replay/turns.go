@@ -1,111 +1,76 @@
 package replay
 
 import (
-	"slices"
-	"time"
-
 	"openintent/caller"
+	"openintent/messaging/dialogue"
 	"openintent/messaging/message"
 )
 
-// spot is where agents write to each other: a thread or, for what stands in no thread, a channel.
-type spot struct{ channel, thread string }
-
-// turn is one message of an exchange.
-type turn struct {
-	sender string
-	at     time.Time
-	// others are the address, unless it means everyone, and the names that the message mentions.
-	others []string
-}
-
-func turnOf(m *message.Message) turn {
-	now := turn{sender: m.Sender, at: m.CreatedAt}
-	if !message.ToEveryone(m.Target) {
-		now.others = append(now.others, m.Target)
-	}
-	if m.Conversation != nil {
-		now.others = append(now.others, m.Conversation.Mentions...)
-	}
-	return now
-}
-
-// turns say which messages a brake holds back: those beyond the budget of what two agents alone exchange within a time. They depend on
-// nothing but what they are told.
+// turns say which messages the loop brake holds back, as the server's writer does, which sees them in the same order.
 type turns struct {
-	budget int
-	within time.Duration
-	spots  map[spot]*exchange
+	rules Rules
+	// budgets are those of the channels, by id.
+	budgets map[string]int
+	talks   map[dialogue.Place]*dialogue.Dialogue
+	// outside are the messages outside threads, under which threads may still begin, by id and without what they say.
+	outside map[string]*message.Message
 }
 
-// exchange is what was written to one spot since a third agent wrote there.
-type exchange struct {
-	// last are the times of the last turns, as many as the budget has.
-	last []time.Time
-	// latest are the times at which each of the agents wrote last; there are two at most.
-	latest map[string]time.Time
-	// braked is when the brake was put on; zero for none.
-	braked time.Time
+func newTurns(rules Rules, budgets map[string]int) *turns {
+	return &turns{
+		rules: rules, budgets: budgets, talks: make(map[dialogue.Place]*dialogue.Dialogue), outside: make(map[string]*message.Message),
+	}
 }
 
-func newTurns(rules Rules) *turns {
-	return &turns{budget: rules.TurnBudget, within: seconds(rules.TurnSeconds), spots: make(map[spot]*exchange)}
-}
-
-// knows tells whether anything was counted for a spot.
-func (t *turns) knows(at spot) bool { return t.spots[at] != nil }
-
-// braked counts a message and tells whether the brake holds it back. Whoever else writes to the spot, and time, end a brake. What is
-// written to somebody else than the two, or mentions somebody else, is no part of their exchange. The operator is no agent: when it
-// writes, the exchange begins anew.
-func (t *turns) braked(at spot, now turn) bool {
-	if t.budget == 0 {
+// braked counts a message, whoever receives it, and tells whether the brake holds it back. What the server says itself is no turn.
+func (t *turns) braked(m *message.Message) bool {
+	budget := t.budget(m.ChannelID)
+	if budget.Turns == 0 || m.Sender == caller.System {
 		return false
 	}
-	e := t.spots[at]
-	if e != nil && e.among(now.sender) && slices.ContainsFunc(now.others, func(name string) bool { return !e.among(name) }) {
-		return false
-	}
-	if e != nil && t.stands(e, now.at) && e.among(now.sender) {
-		return true
-	}
-	if e == nil || !e.braked.IsZero() || !e.among(now.sender) || now.sender == caller.Operator {
-		e = &exchange{latest: make(map[string]time.Time)}
-		t.spots[at] = e
-	}
-	switch {
-	case now.sender == caller.Operator:
-		return false
-	case t.exceeded(e, now.at):
-		e.braked = now.at
-		return true
-	}
-	e.latest[now.sender] = now.at
-	e.last = append(e.last, now.at)
-	e.last = e.last[max(0, len(e.last)-t.budget):]
-	return false
-}
-
-// stands tells whether a brake holds at a time.
-func (t *turns) stands(e *exchange, now time.Time) bool {
-	return !e.braked.IsZero() && now.Sub(e.braked) < t.within
-}
-
-// exceeded tells whether one message more is too many: both agents have written within the time, and the budget is used up.
-func (t *turns) exceeded(e *exchange, now time.Time) bool {
-	if len(e.last) < t.budget || len(e.latest) < 2 || now.Sub(e.last[0]) >= t.within {
-		return false
-	}
-	for _, latest := range e.latest {
-		if now.Sub(latest) >= t.within {
-			return false
+	place, counts := dialogue.PlaceOf(m.ChannelNo, m.Type, m.Conversation)
+	if place.Root == 0 {
+		t.outside[m.ID] = &message.Message{
+			Position: m.Position, CorrelationPosition: m.CorrelationPosition, Sender: m.Sender, Target: m.Target, CreatedAt: m.CreatedAt,
 		}
 	}
-	return true
+	if !counts {
+		return false
+	}
+	talk := t.talk(m, place, budget)
+	if talk.Leaves(m.Sender, m.Target, m.Conversation) {
+		return false
+	}
+	braked, _ := talk.Turn(m.Sender, m.CreatedAt, budget)
+	return braked
 }
 
-// among tells whether the agent is one of the two, or can become one.
-func (e *exchange) among(agent string) bool {
-	_, known := e.latest[agent]
-	return known || len(e.latest) < 2
+// talk returns the dialogue of a place. A thread begins with what it stands under, if that was read.
+func (t *turns) talk(m *message.Message, place dialogue.Place, budget dialogue.Budget) *dialogue.Dialogue {
+	talk := t.talks[place]
+	if talk != nil {
+		return talk
+	}
+	talk = new(dialogue.Dialogue)
+	t.talks[place] = talk
+	if place.Root == 0 {
+		return talk
+	}
+	under := m.Conversation.ParentID
+	if m.Type == message.TypeResponse {
+		under = m.CorrelationID
+	}
+	if parent := t.outside[under]; parent != nil {
+		talk.Recall(parent, place.Root, budget)
+	}
+	return talk
+}
+
+// budget returns what two agents may write to each other in a channel.
+func (t *turns) budget(channelID string) dialogue.Budget {
+	budget := dialogue.Budget{Turns: t.budgets[channelID], Within: seconds(t.rules.TurnSeconds)}
+	if t.rules.TurnBudget != nil {
+		budget.Turns = *t.rules.TurnBudget
+	}
+	return budget
 }

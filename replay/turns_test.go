@@ -1,80 +1,98 @@
 package replay
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/caller"
 	"openintent/messaging/message"
 )
 
 var noon = time.Date(2026, 6, 2, 12, 0, 0, 0, time.UTC)
 
-func TestABrakeHoldsBackWhatTwoAgentsExchangeBeyondTheBudget(t *testing.T) {
-	// Each letter is a message of that agent, one second after the one before; a dash is ten minutes of silence. Upper case is braked.
-	for _, course := range []string{
-		"ababABAB", "aaaaaaa", "abbbB", "aabaBA", // one agent alone exchanges nothing
-		"ababABcabcabcc", "ababAc", // a third one ends the brake
-		"ababAB-ababAB", "aba-babaBA", // and so does time
-	} {
-		turns, at := newTurns(Rules{TurnBudget: 4, TurnSeconds: 600}), noon
-		var got strings.Builder
-		for _, letter := range course {
-			if letter == '-' {
-				at = at.Add(10 * time.Minute)
-				got.WriteRune(letter)
-				continue
+// exchange is a log of one channel, and what a brake with a budget of two turns does in it.
+type exchange struct {
+	*turns
+	said int64
+}
+
+func newExchange() *exchange {
+	budget := 2
+	return &exchange{turns: newTurns(Rules{TurnBudget: &budget, TurnSeconds: 600}, nil)}
+}
+
+// says adds a message, and tells whether it is braked.
+func (e *exchange) says(sender, to string, change func(m *message.Message)) bool {
+	e.said++
+	m := &message.Message{
+		ID: string(rune('m' + e.said)), Position: e.said, ChannelNo: 1, ChannelID: "c", Sender: sender, Target: to, Type: message.TypeNotify,
+		CreatedAt: noon.Add(time.Duration(e.said) * time.Second),
+	}
+	if change != nil {
+		change(m)
+	}
+	return e.braked(m)
+}
+
+func below(parent string, root int64) func(m *message.Message) {
+	return func(m *message.Message) {
+		m.Conversation = &message.Conversation{ParentID: parent, ThreadID: "root", ThreadPosition: root}
+	}
+}
+
+func TestWhatTheServerSaysIsNoTurn(t *testing.T) {
+	e := newExchange()
+	require.False(t, e.says("a", "b", nil))
+	require.False(t, e.says(caller.System, caller.Broadcast, nil), "it tells that a third one has left")
+	require.False(t, e.says("b", "a", nil))
+	require.True(t, e.says("a", "b", nil))
+	require.False(t, e.says("a", "c", nil), "it is for somebody else")
+	require.False(t, e.says(caller.Operator, "a", nil))
+	require.False(t, e.says("a", "b", nil), "the operator has ended the brake")
+}
+
+func TestAThreadBeginsWithTheMessageUnderWhichItStands(t *testing.T) {
+	e := newExchange()
+	require.False(t, e.says("a", "b", func(m *message.Message) { m.Type = message.TypeRequest }))
+	root := e.said
+	require.False(t, e.says("b", "a", func(m *message.Message) {
+		m.Type, m.CorrelationID, m.CorrelationPosition = message.TypeResponse, string(rune('m'+root)), root
+	}), "an answer outside threads is no turn")
+	answer := string(rune('m' + e.said))
+	require.True(t, e.says("a", "b", below(answer, root)), "the request and its answer count below the answer")
+
+	e = newExchange()
+	require.False(t, e.says("a", "b", nil))
+	require.False(t, e.says("b", "a", below("n", 1)), "the first message counts")
+	require.True(t, e.says("a", "b", below("n", 1)))
+	require.False(t, e.says("b", "a", nil), "the channel has a dialogue of its own")
+
+	e = newExchange()
+	require.False(t, e.says("a", "b", below("not read", 100)))
+	require.False(t, e.says("b", "a", below("not read", 100)))
+	require.True(t, e.says("a", "b", below("not read", 100)))
+}
+
+func TestEachChannelHasItsOwnBudgetUnlessTheRulesGiveOne(t *testing.T) {
+	count := func(rules Rules, channel string) (free int) {
+		turns := newTurns(rules, map[string]int{"brief": 2, "usual": 20, "free": 0})
+		for i := range int64(30) {
+			m := &message.Message{
+				Position: i + 1, ChannelNo: 1, ChannelID: channel, Sender: []string{"a", "b"}[i%2], Type: message.TypeNotify,
+				CreatedAt: noon.Add(time.Duration(i) * time.Second),
 			}
-			at = at.Add(time.Second)
-			agent := strings.ToLower(string(letter))
-			if turns.braked(spot{channel: "c"}, turn{sender: agent, at: at}) {
-				agent = strings.ToUpper(agent)
+			if !turns.braked(m) {
+				free++
 			}
-			got.WriteString(agent)
 		}
-		require.Equal(t, course, got.String())
+		return free
 	}
-}
-
-func TestTurnsCountForEachSpotAlone(t *testing.T) {
-	turns := newTurns(Rules{TurnBudget: 2, TurnSeconds: 600})
-	for _, thread := range []string{"", "m1", "m2"} {
-		at := spot{"c", thread}
-		require.False(t, turns.braked(at, turn{sender: "a", at: noon}))
-		require.False(t, turns.braked(at, turn{sender: "b", at: noon}))
-	}
-	require.True(t, turns.braked(spot{"c", "m1"}, turn{sender: "a", at: noon}))
-	require.False(t, turns.braked(spot{"d", ""}, turn{sender: "a", at: noon}))
-	require.True(t, turns.knows(spot{"c", "m2"}))
-	require.False(t, turns.knows(spot{"c", "m3"}))
-}
-
-func TestWhatIsForAThirdOneIsNoTurn(t *testing.T) {
-	turns, room := newTurns(Rules{TurnBudget: 2, TurnSeconds: 600}), spot{channel: "c"}
-	require.False(t, turns.braked(room, turn{sender: "a", at: noon, others: []string{"b"}}))
-	require.False(t, turns.braked(room, turn{sender: "b", at: noon, others: []string{"a"}}))
-	require.False(t, turns.braked(room, turn{sender: "a", at: noon, others: []string{"c"}}), "it is for somebody else")
-	require.False(t, turns.braked(room, turn{sender: "a", at: noon, others: []string{"b", "role:x"}}))
-	require.True(t, turns.braked(room, turn{sender: "a", at: noon, others: []string{"b"}}))
-	require.False(t, turns.braked(room, turn{sender: "a", at: noon, others: []string{"c"}}), "also while the brake is on")
-	require.False(t, turns.braked(room, turn{sender: "operator", at: noon}))
-	require.False(t, turns.braked(room, turn{sender: "a", at: noon}), "the operator has ended the brake")
-}
-
-func TestATurnIsForItsAddressAndThoseWhomItMentions(t *testing.T) {
-	m := &message.Message{Sender: "a", CreatedAt: noon, Target: "*"}
-	require.Equal(t, turn{sender: "a", at: noon}, turnOf(m))
-	m.Target, m.Conversation = "b", &message.Conversation{Mentions: []string{"c"}}
-	require.Equal(t, []string{"b", "c"}, turnOf(m).others)
-}
-
-func TestWithoutABudgetNothingIsBrakedOrKept(t *testing.T) {
-	turns := newTurns(Today())
-	for range 50 {
-		require.False(t, turns.braked(spot{}, turn{sender: "a", at: noon}))
-		require.False(t, turns.braked(spot{}, turn{sender: "b", at: noon}))
-	}
-	require.Empty(t, turns.spots)
+	require.Equal(t, 2, count(Today(), "brief"))
+	require.Equal(t, 20, count(Today(), "usual"))
+	require.Equal(t, 30, count(Today(), "free"))
+	budget := 5
+	require.Equal(t, 5, count(Rules{TurnBudget: &budget, TurnSeconds: 600}, "usual"))
+	require.Equal(t, 15, count(Rules{TurnBudget: &budget, TurnSeconds: 6}, "free"), "a brake lasts for six messages")
 }

@@ -52,7 +52,7 @@ func (c *replayCommand) Run(ctx context.Context, to terminal) error {
 	defer func() { _ = client.Close() }()
 	raw := client.Raw()
 	result, err := replay.Run(ctx,
-		replay.Clients{Agents: raw.Agents, Messages: raw.Messages, Attention: raw.Attention},
+		replay.Clients{Agents: raw.Agents, Channels: raw.Channels, Messages: raw.Messages, Attention: raw.Attention},
 		replay.Options{IntentID: c.Intent, Agent: c.About, Rules: rules})
 	switch {
 	case errors.Is(err, replay.ErrAgentMissing):

@@ -19,6 +19,8 @@ type recording struct {
 	intent string
 	// blocks are what the server told bob of each message when it had been sent, in order.
 	blocks []asked
+	// after is called after each message; nil for nothing.
+	after func()
 }
 
 // asked is what a message asks of its recipient.
@@ -28,6 +30,9 @@ type asked struct{ Directedness, Policy, Injection, Reason string }
 func (r *recording) say(t *testing.T, by shell, words ...string) (message string) {
 	t.Helper()
 	message = by.does(t, words...)
+	if r.after != nil {
+		r.after()
+	}
 	if by.agent == "bob" {
 		return message
 	}
@@ -40,12 +45,23 @@ func (r *recording) say(t *testing.T, by shell, words ...string) (message string
 	return message
 }
 
-// record holds the conversation.
-func record(t *testing.T, alice, bob shell) *recording {
-	r := &recording{
+// newRecording returns the agents before they have said anything.
+func newRecording(alice, bob shell) *recording {
+	return &recording{
 		alice: alice, bob: bob, carol: shell{server: alice.server, agent: "carol"}, ci: shell{server: alice.server, agent: "ci"},
 		operator: shell{server: alice.server}, intent: os.Getenv("OPENINTENT_INTENT_ID"),
 	}
+}
+
+// record holds the conversation.
+func record(t *testing.T, alice, bob shell) *recording {
+	r := newRecording(alice, bob)
+	r.converse(t)
+	return r
+}
+
+func (r *recording) converse(t *testing.T) {
+	alice, bob := r.alice, r.bob
 	r.operator.does(t, "agents", "register", "bob", "--role", "builder")
 	r.operator.does(t, "agents", "register", "carol", "--role", "reviewer")
 
@@ -68,7 +84,21 @@ func record(t *testing.T, alice, bob shell) *recording {
 	r.say(t, r.ci, "broadcast", "data", "--kind", "ci.result", "--text", "Build 4712 is green."+strings.Repeat(" All is well.", 20))
 	r.say(t, alice, "ask", "data", "bob", "--no-wait", "--obligation", "halted", "--subject", "The release", "--text", "Tag the release.")
 	r.say(t, alice, "ask", "data", "bob", "--no-wait", "--priority", "urgent", "--text", "Stop: what broke the build?")
-	return r
+}
+
+// chatter lets alice and bob answer nobody but each other, below a message or, without one, in the channel, and lets alice write to carol
+// in between.
+func (r *recording) chatter(t *testing.T, count int, below ...string) {
+	for i := range count {
+		from, to := r.alice, "bob"
+		if i%2 == 1 {
+			from, to = r.bob, "alice"
+		}
+		r.say(t, from, append([]string{"notify", "data", to, "--text", "And you?"}, below...)...)
+		if i == count/2 {
+			r.say(t, r.alice, append([]string{"notify", "data", "carol", "--text", "He is polite."}, below...)...)
+		}
+	}
 }
 
 func TestAReplayJudgesWhatAnAgentReceived(t *testing.T) {
@@ -109,21 +139,6 @@ characters in all 2786
 characters delivered 2786
 characters shown 577`, squeezed(masked(bob.does(t, "replay", r.intent))))
 		require.Equal(t, bob.does(t, "replay", r.intent), r.operator.does(t, "replay", r.intent, "--about", "bob"))
-	})
-}
-
-func TestAReplayAgreesWithWhatTheServerSaid(t *testing.T) {
-	onChannel(t, func(t *testing.T, alice, bob shell) {
-		r := record(t, alice, bob)
-		var replayed []asked
-		for line := range strings.Lines(bob.does(t, "replay", r.intent, "--json")) {
-			var one asked
-			require.NoError(t, json.Unmarshal([]byte(line), &one))
-			if one.Policy != "" {
-				replayed = append(replayed, one)
-			}
-		}
-		require.Equal(t, r.blocks, replayed)
 	})
 }
 
