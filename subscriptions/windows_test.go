@@ -58,7 +58,7 @@ func TestWhatASenderWritesInOneGoComesAsOneDelivery(t *testing.T) {
 		require.Equal(t, "direct_notify", found[0].GetEarlier()[0].GetAttention().GetReason())
 		require.EqualValues(t, 1, h.get(t, sub).GetOutstandingCount())
 
-		require.EqualValues(t, found[0].GetNumber(), h.acknowledge(t, sub, found[0].GetNumber()).GetAcknowledgedThrough())
+		require.Equal(t, found[0].GetNumber(), h.acknowledge(t, sub, found[0].GetNumber()).GetAcknowledgedThrough())
 		require.Zero(t, h.rows(t, "subscription_deliveries", "1 = 1"), "one acknowledgement finishes all")
 		h.clock.Advance(2 * time.Second)
 		found = h.fetch(t, sub)
@@ -119,13 +119,13 @@ func TestWhatWaitsOutlivesItsStreamAndItsServer(t *testing.T) {
 		h.send(t, "ann", talk, "bob", "two")
 		eventually(t, func() bool { return h.rows(t, "subscription_waiting", "1 = 1") == 2 }, "nothing waits")
 		first.cancel()
-		<-first.ended
+		_ = <-first.ended
 		h.clock.Advance(waiting.Silence)
 		second := h.stream(t, sub, nil)
 		d := second.next(t)
 		require.Equal(t, []string{"one", "two"}, spoken(d))
 		second.cancel()
-		<-second.ended
+		_ = <-second.ended
 		third := h.stream(t, sub, nil)
 		again := third.next(t)
 		require.Equal(t, []string{"one", "two"}, spoken(again), "it was not acknowledged")
