@@ -93,6 +93,7 @@ func TestABrakeHoldsBackWhatTwoAgentsExchangeBeyondTheBudget(t *testing.T) {
 		"ababABAB", "aaaaaaa", "abbbB", "aabaBA", // one agent alone exchanges nothing
 		"ababABcabcabcc", "ababAc", // a third one ends the brake
 		"ababAB-ababAB", "aba-babaBA", // and so does time
+		"a-bbbbbb", "ba-bbbbbb", // the other one has been silent for too long
 	} {
 		var d Dialogue
 		var got strings.Builder

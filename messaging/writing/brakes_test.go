@@ -22,7 +22,7 @@ func TestBrakesTakeBackWhatFailed(t *testing.T) {
 		var plain dialogue.Dialogue
 		at := time.UnixMicro(1)
 		draw := func() (by string, budget dialogue.Budget) {
-			at = at.Add(time.Duration(rapid.IntRange(0, 100).Draw(t, "seconds")) * time.Second)
+			at = at.Add(time.Duration(rapid.IntRange(0, 350).Draw(t, "seconds")) * time.Second)
 			return rapid.SampledFrom([]string{"alice", "bob", "alice", "bob", "carol"}).Draw(t, "by"),
 				within(rapid.SampledFrom([]int{3, 3, 3, 3, 4}).Draw(t, "budget"))
 		}
