@@ -119,13 +119,13 @@ func TestWhatWaitsOutlivesItsStreamAndItsServer(t *testing.T) {
 		h.send(t, "ann", talk, "bob", "two")
 		eventually(t, func() bool { return h.rows(t, "subscription_waiting", "1 = 1") == 2 }, "nothing waits")
 		first.cancel()
-		_ = <-first.ended
+		t.Log("the stream has ended:", <-first.ended)
 		h.clock.Advance(waiting.Silence)
 		second := h.stream(t, sub, nil)
 		d := second.next(t)
 		require.Equal(t, []string{"one", "two"}, spoken(d))
 		second.cancel()
-		_ = <-second.ended
+		t.Log("the stream has ended:", <-second.ended)
 		third := h.stream(t, sub, nil)
 		again := third.next(t)
 		require.Equal(t, []string{"one", "two"}, spoken(again), "it was not acknowledged")
