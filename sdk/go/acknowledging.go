@@ -26,6 +26,8 @@ const (
 type delivered struct {
 	subscription string
 	number       int64
+	// left is how many jobs of the delivery have not ended, if it has several; nil otherwise. The receiver's mutex guards it.
+	left *int
 }
 
 // acknowledger tells the server which deliveries are finished, many at a time.

@@ -10,6 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// numbered names a delivery of one message.
+func numbered(subscription string, number int64) delivered {
+	return delivered{subscription: subscription, number: number}
+}
+
 func newTestAcknowledger() *acknowledger {
 	return newAcknowledger(newReceiver(newClient(nil, Options{}).Agent(AgentOptions{ID: "agent"})))
 }
@@ -17,13 +22,13 @@ func newTestAcknowledger() *acknowledger {
 func TestFinishedDeliveriesWaitForMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newTestAcknowledger()
-		a.add(delivered{"sub", 1})
+		a.add(numbered("sub", 1))
 		started := time.Now()
 		a.gather(t.Context())
 		require.Equal(t, gathering, time.Since(started), "a few deliveries wait for others")
 
 		for number := range int64(a.many) {
-			a.add(delivered{"sub", number})
+			a.add(numbered("sub", number))
 		}
 		started = time.Now()
 		a.gather(t.Context())
@@ -42,16 +47,16 @@ func TestGatheringEndsOnceThereAreManyOrTheAgentLeaves(t *testing.T) {
 			gathered <- struct{}{}
 		}
 		started := time.Now()
-		a.add(delivered{"sub", 0})
+		a.add(numbered("sub", 0))
 		go gather()
 		synctest.Wait()
 		for number := range int64(a.many) {
-			a.add(delivered{"sub", number})
+			a.add(numbered("sub", number))
 		}
 		<-gathered
 		a.take()
 
-		a.add(delivered{"sub", 1})
+		a.add(numbered("sub", 1))
 		go gather()
 		synctest.Wait()
 		a.flush(0) // it asks for the end without waiting to see it
@@ -62,7 +67,7 @@ func TestGatheringEndsOnceThereAreManyOrTheAgentLeaves(t *testing.T) {
 
 func TestGatheringEndsWithItsContext(t *testing.T) {
 	a := newTestAcknowledger()
-	a.add(delivered{"sub", 1})
+	a.add(numbered("sub", 1))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	a.gather(ctx)
@@ -72,7 +77,7 @@ func TestGatheringEndsWithItsContext(t *testing.T) {
 
 func TestOneCallAcknowledgesOneSubscription(t *testing.T) {
 	a := newTestAcknowledger()
-	for _, finished := range []delivered{{"old", 1}, {"old", 2}, {"new", 1}, {"old", 3}} {
+	for _, finished := range []delivered{numbered("old", 1), numbered("old", 2), numbered("new", 1), numbered("old", 3)} {
 		a.add(finished)
 	}
 	var calls []string

@@ -33,6 +33,14 @@ type AgentOptions struct {
 	Attention bool
 	// SkipUnaddressed leaves out messages whose policy is MustNotRespond: no handler is called for them.
 	SkipUnaddressed bool
+	// Compose lets messages wait until their sender pauses: for 3 seconds of silence, and at most for 30. What the sender wrote meanwhile is
+	// then handled in one go, one message after the other. Requests that are urgent do not wait.
+	Compose bool
+	// Digest is for how long messages that are not for the agent are gathered into one digest for OnDigest, from a second to a day in whole
+	// seconds, rounded up; 0 for no digests. No handler of messages is called for them.
+	Digest time.Duration
+	// MaxChars is how many characters a digest has at most, from 500 to 20,000; 2,000 when it is 0. It goes only together with Digest.
+	MaxChars int
 	// Ready is called once Run receives: messages that are sent after that reach the agent.
 	Ready func()
 	// Log receives what the agent has to say: that it is connected, stands by, takes over or leaves, that the server
@@ -48,6 +56,7 @@ type Agent struct {
 	onMention []Handler
 	// onObligation take the requests with open obligations and the reminders of them.
 	onObligation []Handler
+	onDigest     []DigestHandler
 	note         statusNote
 
 	mutex   sync.Mutex

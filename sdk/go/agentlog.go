@@ -152,6 +152,26 @@ func (l *agentLog) handlerFailed(message *Message, err error, stack []byte) {
 		facts...)
 }
 
+// digestFailed tells that a handler of digests failed, with the stack when it panicked.
+func (l *agentLog) digestFailed(err error, stack []byte) {
+	facts := []any{"error", textOf(err)}
+	if stack != nil {
+		facts = append(facts, "stack", string(stack))
+	}
+	l.say(slog.LevelError, ": the handler for digests failed: "+textOf(err), facts...)
+}
+
+// noDigestHandler tells of a digest that nothing handles.
+func (l *agentLog) noDigestHandler(digest *Digest) {
+	l.say(slog.LevelDebug, fmt.Sprintf(" has no handler for digests, and leaves out one of %d messages", digest.MessageCount),
+		"messages", digest.MessageCount)
+}
+
+// replaces tells that the agent makes its subscription anew.
+func (l *agentLog) replaces() {
+	l.say(slog.LevelInfo, " replaces its subscription, which lets messages wait in another way")
+}
+
 // notAnswered tells that the server refused an answer: mostly because nobody waits for it any more.
 func (l *agentLog) notAnswered(message *Message, err error) {
 	why := "was refused"

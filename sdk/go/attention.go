@@ -49,7 +49,7 @@ const (
 	Immediate       Injection = "immediate"
 	Buffered        Injection = "buffered"
 	NotifyInjection Injection = "notify"
-	Digest          Injection = "digest"
+	DigestInjection Injection = "digest"
 	ToolMailbox     Injection = "tool_mailbox"
 )
 
@@ -57,7 +57,7 @@ var injections = wordsOf(map[openintentv1.Injection]Injection{
 	openintentv1.Injection_INJECTION_IMMEDIATE:    Immediate,
 	openintentv1.Injection_INJECTION_BUFFERED:     Buffered,
 	openintentv1.Injection_INJECTION_NOTIFY:       NotifyInjection,
-	openintentv1.Injection_INJECTION_DIGEST:       Digest,
+	openintentv1.Injection_INJECTION_DIGEST:       DigestInjection,
 	openintentv1.Injection_INJECTION_TOOL_MAILBOX: ToolMailbox,
 })
 

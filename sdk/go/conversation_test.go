@@ -182,7 +182,7 @@ func TestAttentionThatIsNotUsedCostsNothing(t *testing.T) {
 func (r *receiver) wanting(id string) *job {
 	return r.begin(&Message{
 		ID: id, To: "role:desk", MessageType: Request, Conversation: Conversation{Collect: CollectOne}, client: r.client,
-	}, delivered{"sub", 1})
+	}, numbered("sub", 1))
 }
 
 func TestARequestThatTakesOneAnswerIsClaimedFirst(t *testing.T) {
@@ -204,7 +204,7 @@ func TestARequestThatTakesOneAnswerIsClaimedFirst(t *testing.T) {
 		server.refusals = []error{FromError(refusal(t, codes.AlreadyExists, "CLAIMED")), FromError(refusal(t, codes.FailedPrecondition, "ANSWERED"))}
 		r.do(r.wanting("m2"))
 		require.Equal(t, []string{"refuse m2"}, server.taken())
-		require.Nil(t, r.begin(&Message{ID: "m2"}, delivered{"sub", 2}), "it waits for another turn")
+		require.Nil(t, r.begin(&Message{ID: "m2"}, numbered("sub", 2)), "it waits for another turn")
 		r.do(<-r.pending)
 		require.Equal(t, []string{"refuse m2"}, server.taken())
 		require.True(t, r.handled.has("m2"))

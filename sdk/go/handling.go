@@ -71,8 +71,8 @@ func (r *receiver) dispatchInbox(ctx context.Context) error {
 	}
 }
 
-// start waits for a free place and begins to handle a message there. It returns just before the first handler is
-// called, so that messages start in order.
+// start waits for a free place and begins to handle a message there, and after it the others of its delivery. It returns just before the
+// first handler is called, so that messages start in order.
 func (r *receiver) start(ctx context.Context, this *job) error {
 	select {
 	case r.slots <- struct{}{}:
@@ -88,7 +88,7 @@ func (r *receiver) start(ctx context.Context, this *job) error {
 	r.working.Go(func() {
 		defer func() { <-r.slots }()
 		close(started)
-		r.do(this)
+		r.doInTurn(this)
 	})
 	<-started
 	return nil
@@ -97,6 +97,8 @@ func (r *receiver) start(ctx context.Context, this *job) error {
 // do handles a job, unless its message is left out. It claims nothing that no handler would answer.
 func (r *receiver) do(this *job) {
 	switch {
+	case this.digest != nil:
+		r.finish(this, r.handleDigest(this.digest))
 	case needsClaim(this.message) && len(r.agent.matching(this.message)) > 0:
 		r.doClaimed(this)
 	case r.leavesOut(this.message):

@@ -85,6 +85,9 @@ type Message struct {
 	ChannelName string
 	Position    int64
 	Attempt     int
+	// SourceIDs are the ids of the messages that came to the agent with one delivery, oldest first, this one among them, because they had
+	// waited for their sender to pause (AgentOptions.Compose). It is nil for a message that came by itself.
+	SourceIDs []string
 
 	client *Client
 	// further counts the answers that handlers sent with Reply; nil for a message that no agent received.

@@ -40,6 +40,7 @@ type receiver struct {
 	reports      *reporter    // nil unless the agent uses attention
 	tookOver     atomic.Bool  // since the last heartbeat
 	active       atomic.Bool  // this process is the one that receives, as far as it knows
+	began        bool         // it has had a subscription; only connect uses it
 	aside        atomic.Int64 // how many jobs wait for another turn
 
 	mutex   sync.Mutex
@@ -48,10 +49,14 @@ type receiver struct {
 	found   expected
 }
 
-// job is a message to handle, with the deliveries that brought it.
+// job is a message to handle or a digest, with the deliveries that brought it.
 type job struct {
+	id      string // the message's or, for a digest, its own
 	message *Message
+	digest  *Digest // nil for a message
 	numbers []delivered
+	// next is the job of the same delivery that comes after this one; nil for the last.
+	next *job
 	// expected is set while the subscription has the message, which was found in the inbox, and has not delivered it.
 	expected bool
 	// turns and failures count how often the claim that the message needs was not free, and how often its handlers failed.
@@ -159,6 +164,7 @@ func (r *receiver) connect(ctx context.Context) (deliveries, error) {
 				return nil, err
 			}
 			r.subscription.Store(subscribed{made.GetId(), timeOf(made.GetCreatedAt())})
+			r.began = true
 		}
 		stream, err := r.open(ctx)
 		if err = FromError(err); errors.Is(err, ErrNotFound) || errors.Is(err, ErrFailedPrecondition) {
@@ -267,18 +273,8 @@ func (r *receiver) take(delivery *openintentv1.SubscriptionDelivery) {
 		r.enqueue(takeOver)
 		return
 	}
-	m, came := delivery.GetMessage(), delivered{delivery.GetSubscriptionId(), delivery.GetNumber()}
-	if m == nil || m.GetMessageType() == openintentv1.MessageType_MESSAGE_TYPE_RESPONSE ||
-		m.GetSender() == r.agent.options.ID {
-		r.done.add(came)
-		return
-	}
-	message := r.client.message(m)
-	message.IntentID, message.ChannelName = delivery.GetIntentId(), delivery.GetChannelName()
-	message.Position, message.Attempt = delivery.GetPosition(), int(delivery.GetAttempt())
-	message.Attention = attentionOf(delivery.GetAttention())
-	if job := r.begin(message, came); job != nil {
-		r.enqueue(job)
+	if first := r.beginAll(delivery); first != nil {
+		r.enqueue(first)
 	}
 }
 
@@ -292,19 +288,27 @@ func (r *receiver) enqueue(this *job) {
 // begin makes a job from a message, with its delivery or, for one from the inbox, without. It returns nil when the message is being
 // handled, or has been.
 func (r *receiver) begin(message *Message, came delivered) *job {
+	expected := came.number == 0 && message.CreatedAt.After(r.subscribed().at)
+	return r.admit(&job{id: message.ID, message: message, expected: expected}, came)
+}
+
+// admit returns the job, or nil when one of its id is under way or has ended.
+func (r *receiver) admit(this *job, came delivered) *job {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	this, known := r.known[message.ID]
-	handled := r.handled.has(message.ID)
-	if !known && !handled {
-		this = &job{message: message, expected: came.number == 0 && message.CreatedAt.After(r.subscribed().at)}
-		r.known[message.ID] = this
+	before, known := r.known[this.id]
+	handled := r.handled.has(this.id)
+	switch {
+	case known:
+		this = before
+	case !handled:
+		r.known[this.id] = this
 	}
 	switch {
 	case came.number == 0:
 	case handled:
-		r.found.came(message.ID)
-		r.done.add(came)
+		r.found.came(this.id)
+		r.ended(came)
 	default:
 		this.expected = false
 		this.numbers = append(this.numbers, came)
@@ -320,16 +324,16 @@ func (r *receiver) begin(message *Message, came delivered) *job {
 func (r *receiver) finish(this *job, done bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	delete(r.known, this.message.ID)
+	delete(r.known, this.id)
 	if !done {
 		return
 	}
-	r.handled.add(this.message.ID)
+	r.handled.add(this.id)
 	if this.expected && len(r.agent.matching(this.message)) > 0 {
-		r.found.expect(this.message.ID)
+		r.found.expect(this.id)
 	}
 	for _, came := range this.numbers {
-		r.done.add(came)
+		r.ended(came)
 	}
 }
 
@@ -338,7 +342,7 @@ func (r *receiver) acknowledge(this *job) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	for _, came := range this.numbers {
-		r.done.add(came)
+		r.ended(came)
 	}
 	this.numbers, this.expected = nil, false
 }

@@ -329,19 +329,19 @@ func TestARepetitionIsLeftOutAndAcknowledgedWithTheFirst(t *testing.T) {
 	r.done = newAcknowledger(r)
 	job := r.begin(&Message{ID: "m"}, delivered{}) // from the inbox
 	require.NotNil(t, job)
-	require.Nil(t, r.begin(&Message{ID: "m"}, delivered{"sub", 7}), "it is being handled")
+	require.Nil(t, r.begin(&Message{ID: "m"}, numbered("sub", 7)), "it is being handled")
 	require.Empty(t, r.done.waiting)
 	r.finish(job, true)
-	require.Equal(t, []delivered{{"sub", 7}}, r.done.waiting)
+	require.Equal(t, []delivered{numbered("sub", 7)}, r.done.waiting)
 	r.done.waiting = nil
-	require.Nil(t, r.begin(&Message{ID: "m"}, delivered{"sub", 8}), "it has been handled")
-	require.Equal(t, []delivered{{"sub", 8}}, r.done.waiting)
+	require.Nil(t, r.begin(&Message{ID: "m"}, numbered("sub", 8)), "it has been handled")
+	require.Equal(t, []delivered{numbered("sub", 8)}, r.done.waiting)
 	r.done.waiting = nil
 
 	// A message that was not handled arrives again.
-	job = r.begin(&Message{ID: "n"}, delivered{"sub", 9})
+	job = r.begin(&Message{ID: "n"}, numbered("sub", 9))
 	r.finish(job, false)
-	require.NotNil(t, r.begin(&Message{ID: "n"}, delivered{"sub", 9}))
+	require.NotNil(t, r.begin(&Message{ID: "n"}, numbered("sub", 9)))
 	require.Empty(t, r.done.waiting)
 }
 

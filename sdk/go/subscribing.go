@@ -21,7 +21,9 @@ const (
 )
 
 // subscribe finds the agent's subscription or creates it. It replaces a subscription that ended with an earlier life
-// of the agent, and one without the attention that the agent uses. The requests that the former one had are in the inbox.
+// of the agent, one without the attention that the agent uses and, when the agent starts, one that lets messages wait in another way. The
+// requests that the former one had are in the inbox. A running agent whose subscription another process replaced takes the new one as it is:
+// the process that started last decides.
 func (r *receiver) subscribe(ctx context.Context) (*openintentv1.Subscription, error) {
 	made, err := r.createSubscription(ctx)
 	if !errors.Is(FromError(err), ErrAlreadyExists) {
@@ -42,7 +44,7 @@ func (r *receiver) subscribe(ctx context.Context) (*openintentv1.Subscription, e
 	for _, subscription := range listed {
 		switch {
 		case subscription.GetName() != subscriptionName:
-		case subscription.GetActive() && includesAll(subscription.GetInclude(), r.included()):
+		case subscription.GetActive() && r.accepts(subscription):
 			return subscription, nil
 		default:
 			_, err := r.client.raw.Subscriptions.DeleteSubscription(ctx, &openintentv1.DeleteSubscriptionRequest{
@@ -56,12 +58,23 @@ func (r *receiver) subscribe(ctx context.Context) (*openintentv1.Subscription, e
 	return r.createSubscription(ctx)
 }
 
+// accepts reports whether the agent receives over a subscription that is there.
+func (r *receiver) accepts(subscription *openintentv1.Subscription) bool {
+	if r.began || r.agent.options.waitAs(subscription) {
+		return includesAll(subscription.GetInclude(), r.included())
+	}
+	r.log.replaces()
+	return false
+}
+
 func (r *receiver) createSubscription(ctx context.Context) (*openintentv1.Subscription, error) {
 	name, seconds, attempts := subscriptionName, int32(acknowledgeSeconds), int32(maxAttempts)
-	return r.client.raw.Subscriptions.CreateSubscription(ctx, &openintentv1.CreateSubscriptionRequest{
+	request := &openintentv1.CreateSubscriptionRequest{
 		Name: &name, SubscriberId: &r.agent.options.ID, EventTypes: []string{"channel_message"},
 		AcknowledgeSeconds: &seconds, MaxAttempts: &attempts, Include: r.included(),
-	})
+	}
+	r.agent.options.letWait(request)
+	return r.client.raw.Subscriptions.CreateSubscription(ctx, request)
 }
 
 // included returns what the agent's messages come with.
