@@ -10,6 +10,33 @@ export type ResponsePolicy = "must_respond" | "may_respond" | "ack_only" | "must
 /** How a harness should bring a message before its model, from the loudest to the quietest. */
 export type Injection = "immediate" | "buffered" | "notify" | "digest" | "tool_mailbox";
 
+/** A summary of messages that are not for the agent. Whoever wants to read them lists them by their positions. */
+export interface Digest {
+  /** How many messages it sums up. */
+  readonly messageCount: number;
+  /** How many came from whom: each sender's highest count first, then each one's second, and so on. */
+  readonly counts: readonly DigestCount[];
+  /** The subjects of the newest messages that have one, newest first. */
+  readonly subjects: readonly { readonly messageId: string; readonly subject: string }[];
+  /** Where in the logs of their intents the messages are. */
+  readonly spans: readonly { readonly intentId: string; readonly firstPosition: number; readonly lastPosition: number }[];
+  /** How many of the messages are in no count, because the digest would have become too long. */
+  readonly leftOutCount: number;
+  /** That nobody waits for an answer: `must_not_respond`, or `may_respond` if a message in it mentions the agent. */
+  readonly attention: Attention | null;
+  /** Which attempt at the delivery this is, from 1. */
+  readonly attempt: number;
+}
+
+/** How many messages of one kind one sender sent on one channel. The kind is empty for messages without one. */
+export interface DigestCount {
+  readonly channelId: string;
+  readonly channelName: string;
+  readonly sender: string;
+  readonly kind: string;
+  readonly count: number;
+}
+
 /** How many answers a request takes: the first one of many (`any`), exactly one, one of each recipient, or exactly so many. */
 export type Collect = "any" | "one" | "all" | { quorum: number };
 

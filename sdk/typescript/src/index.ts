@@ -5,6 +5,7 @@
 export * from "./exports.js";
 export { OpenIntentClient, type ClientOptions } from "./grpc/client.js";
 export { Agent, type AgentOptions } from "./agent/agent.js";
+export type { DigestHandler, ReceivedDigest } from "./agent/digests.js";
 export type { Logger } from "./agent/log.js";
 export type { Handler, ReceivedMessage } from "./agent/message.js";
 export { loadWorkflow, type Workflow, type WorkflowChannel, type WorkflowHandler } from "./workflow.js";

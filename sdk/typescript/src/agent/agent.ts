@@ -1,11 +1,13 @@
 import { installedTracing, OpenIntentClient, type ClientOptions } from "../grpc/client.js";
 import { GrpcAgentServer } from "../grpc/agent-server.js";
 import { linkedAbort, sleep, systemClock } from "../clock.js";
+import type { Digest } from "../conversation-types.js";
 import { badField } from "../errors.js";
 import { refuseUnknown, type Names } from "../options.js";
 import { noTracing, type Tracing } from "../tracing.js";
 import { loadWorkflow } from "../workflow.js";
 import { Answering } from "./answering.js";
+import { Digests, type DigestHandler } from "./digests.js";
 import { AgentLog, type Logger } from "./log.js";
 import { Handlers, type Handler } from "./message.js";
 import { persist } from "./persisting.js";
@@ -34,6 +36,18 @@ export interface AgentOptions extends Omit<ClientOptions, "agentId"> {
   attention?: boolean;
   /** Leaves out messages to which the agent must not respond; it attends to messages then. */
   skipUnaddressed?: boolean;
+  /**
+   * Lets messages wait until their sender pauses: for 3 seconds of silence, and at most for 30. What the sender wrote meanwhile is then
+   * handled in one go, one message after the other. Requests that are urgent do not wait.
+   */
+  compose?: boolean;
+  /**
+   * For how many seconds, 1 to 86,400, messages that are not for the agent are gathered into one digest for `onDigest`; no handler of
+   * messages is called for them. No digests unless given.
+   */
+  digestSeconds?: number;
+  /** How many characters a digest has at most, 500 to 20,000; 2,000 unless given. It goes only together with `digestSeconds`. */
+  maxChars?: number;
   /** Takes what the agent says about its connection and its handlers; `console` unless given. */
   logger?: Logger;
   /** For tests: the server. */
@@ -52,6 +66,9 @@ const agentNames: Names<AgentOptions> = {
   drainSeconds: true,
   attention: true,
   skipUnaddressed: true,
+  compose: true,
+  digestSeconds: true,
+  maxChars: true,
   tracing: true,
   logger: true,
   clock: false,
@@ -75,6 +92,7 @@ export class Agent {
   readonly #server: AgentServer;
   readonly #tracing: Tracing;
   readonly #handlers = new Handlers();
+  readonly #digests = new Digests();
   readonly #note = new StatusNote();
   #running: { leave: () => void; ended: Promise<void> } | null = null;
   #receives: () => void = () => {};
@@ -91,6 +109,12 @@ export class Agent {
     }
     if (!(drainSeconds >= 0)) {
       throw badField("drain_seconds", "must be a number of 0 or more");
+    }
+    const { digestSeconds = 1, maxChars = 1 } = options;
+    for (const [field, number] of Object.entries({ digest_seconds: digestSeconds, max_chars: maxChars })) {
+      if (!(Number.isInteger(number) && number >= 1)) {
+        throw badField(field, "must be a whole number of 1 or more");
+      }
     }
     this.id = options.id;
     this.#options = options;
@@ -170,6 +194,12 @@ export class Agent {
     } else {
       this.#handlers.add(undefined, channelOrHandler, "obligation");
     }
+    return this;
+  }
+
+  /** Adds a handler for the digests that `digestSeconds` asks for. Without one the agent leaves them out. */
+  onDigest(handler: DigestHandler): this {
+    this.#digests.add(handler);
     return this;
   }
 
@@ -264,7 +294,9 @@ export class Agent {
       agentId: this.id,
       concurrency,
       attends: this.#attends,
+      waiting: this.#options,
       handle,
+      digested: (digest: Digest) => this.#digests.handle(digest, end.signal, log),
       log,
       accepted: () => this.#receives(),
       tookOver: () => presence?.tookOver(),

@@ -163,7 +163,7 @@ export class Answering {
   }
 
   #offer(received: Received, replies: Replies, signal: AbortSignal): ReceivedMessage {
-    const { message, intentId, channelName, position, attempt, attention = null } = received;
+    const { message, intentId, channelName, position, attempt, attention = null, sourceIds = [] } = received;
     const { channelId, id } = message;
     return {
       ...message,
@@ -171,6 +171,7 @@ export class Answering {
       channelName,
       position,
       attempt,
+      sourceIds,
       signal,
       attention,
       reply: (payload, options = {}) => replies.further(payload, options),

@@ -118,6 +118,20 @@ export class AgentLog {
     this.#tell("error", `: ${what}: ${lineOf(error)}\n${shown(error)}`);
   }
 
+  /** A handler of digests threw. */
+  digestFailed(error: unknown): void {
+    this.#tell("error", `: the handler for digests failed: ${lineOf(error)}\n${shown(error)}`);
+  }
+
+  /** A digest came that nothing handles. */
+  digestUnhandled(messages: number): void {
+    this.#say("debug", `has no handler for digests, and leaves out one of ${messages} messages`);
+  }
+
+  replaces(): void {
+    this.#say("info", "replaces its subscription, which lets messages wait in another way");
+  }
+
   answeredLate(received: Received, error: unknown): void {
     this.#tell("warn", `: ${answerTo(received)} came too late: ${lineOf(error)}`);
   }

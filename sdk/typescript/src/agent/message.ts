@@ -12,6 +12,11 @@ export interface ReceivedMessage<T = JsonObject> extends Message<T> {
   readonly position: number | null;
   /** Which attempt at the delivery this is, from 1. The same message may come again after a crash, with the same `id`. */
   readonly attempt: number;
+  /**
+   * The ids of the messages that came with one delivery, oldest first, this one among them, because they had waited for their sender to
+   * pause; none for a message that came by itself.
+   */
+  readonly sourceIds: readonly string[];
   /** Aborts when the agent ends and waits no longer. */
   readonly signal: AbortSignal;
   /** What it asks of the agent; null unless the agent attends to messages. */

@@ -1,13 +1,14 @@
 import { linkedAbort, sleep, type Clock } from "../clock.js";
+import type { Digest } from "../conversation-types.js";
 import { FailedPreconditionError, isRetryable, NotFoundError } from "../errors.js";
 import { RecentIds } from "../recent.js";
 import { backoff } from "../retry.js";
-import type { Attempt } from "../transport.js";
 import { Acknowledging } from "./acknowledging.js";
-import type { AgentLog } from "./log.js";
+import { Arrival } from "./arrival.js";
 import { isForHandlers } from "./message.js";
 import { isFinal, persist } from "./persisting.js";
 import type { AgentServer, AgentSubscription, Delivery, Received } from "./server.js";
+import { Subscribing, type SubscribingOptions } from "./subscribing.js";
 import { mostAside, Turns, type Outcome } from "./turns.js";
 import { Workers } from "./workers.js";
 
@@ -20,14 +21,13 @@ const streamFirst = 1_000;
 /** How long after it looked into the inbox an agent that leaves waits for deliveries at most, in milliseconds. */
 const onItsWay = 5_000;
 
-export interface ReceivingOptions {
+export interface ReceivingOptions extends SubscribingOptions {
   agentId: string;
   concurrency: number;
-  /** Whether messages are to come with what they ask of the agent. */
-  attends?: boolean;
   /** Handles one message; when it throws, the message comes again. */
   handle(received: Received, last: boolean): Promise<Outcome | void>;
-  log: AgentLog;
+  /** Handles a digest. */
+  digested?(digest: Digest): Promise<void>;
   /** Called whenever the server has agreed to deliver. */
   accepted(): void;
   /** Called whenever this process became the one that receives. */
@@ -40,9 +40,10 @@ export interface ReceivingOptions {
  */
 export class Receiving {
   readonly #workers: Workers;
+  readonly #subscribing: Subscribing;
   readonly #done = new RecentIds(remembered);
-  /** Deliveries that wait for a message's handling to end, by the message's id. */
-  readonly #underWay = new Map<string, { acknowledging: Acknowledging; number: number }[]>();
+  /** Arrivals that wait for a message's or a digest's handling to end, by its id. */
+  readonly #underWay = new Map<string, Arrival[]>();
   #acknowledging: Acknowledging | null = null;
   #rest: Promise<void> | null = null;
   /** How many requests wait for another turn. */
@@ -62,6 +63,7 @@ export class Receiving {
     private readonly end: AbortSignal,
   ) {
     this.#workers = new Workers(options.concurrency);
+    this.#subscribing = new Subscribing(server, clock, options);
   }
 
   /**
@@ -95,7 +97,7 @@ export class Receiving {
 
   async #receiveForEver(signal: AbortSignal): Promise<never> {
     for (;;) {
-      const subscription = await this.#subscription(signal);
+      const subscription = await this.#subscribing.subscription(signal);
       await this.#receive(subscription, signal);
     }
   }
@@ -131,25 +133,6 @@ export class Receiving {
     await this.#acknowledging?.flushed();
   }
 
-  /**
-   * Creates the subscription, or finds it. One that has ended is replaced, and one without the attention that the agent wants; the
-   * requests that it had are in the inbox.
-   */
-  #subscription(signal: AbortSignal): Promise<AgentSubscription> {
-    const subscribe = async (attempt: Attempt): Promise<AgentSubscription> => {
-      for (;;) {
-        const made = (await this.server.createSubscription(attempt)) ?? (await this.server.findSubscription(attempt));
-        if (made?.active && (made.attends || !this.options.attends)) {
-          return made;
-        }
-        if (made !== undefined) {
-          await this.server.deleteSubscription(made.id, attempt);
-        }
-      }
-    };
-    return persist(this.clock, signal, subscribe, (error) => this.options.log.unreachable(error));
-  }
-
   /** Receives over a subscription until it ends, and reconnects as often as it must. */
   async #receive(subscription: AgentSubscription, signal: AbortSignal): Promise<void> {
     const acknowledging = new Acknowledging(
@@ -176,7 +159,7 @@ export class Receiving {
               }
             });
           } else {
-            this.#take(delivery, acknowledging);
+            this.#take(delivery, subscription.id, acknowledging);
           }
         }
       } catch (error) {
@@ -242,83 +225,114 @@ export class Receiving {
         signal.throwIfAborted();
         this.#lookedAt = this.clock.now();
         if (!this.#done.has(received.message.id) && !this.#underWay.has(received.message.id)) {
-          this.#begin(received, [], received.message.createdAt > createdAt);
+          this.#underWay.set(received.message.id, []);
+          const expected = received.message.createdAt > createdAt;
+          this.#workers.add(() => this.#handle(received, new Turns(this.clock, received.message), expected));
         }
       }
       cursor = page.nextCursor;
     }
   }
 
-  /** Takes a delivery. A repetition of a message waits until that message is handled; after that, it is done with. */
-  #take({ number, received }: Delivery, acknowledging: Acknowledging): void {
-    const id = received?.message.id;
-    const underWay = id === undefined ? undefined : this.#underWay.get(id);
-    this.#expectNoMore(id);
-    if (underWay !== undefined) {
-      underWay.push({ acknowledging, number });
-    } else if (received === null || this.#done.has(id!) || !isForHandlers(received, this.options.agentId)) {
+  /**
+   * Takes a delivery. What came with it is handled in turn, messages first and oldest first, and the delivery is done with when all of it
+   * has ended. A repetition of a message waits until that message is handled; after that, it is done with.
+   */
+  #take({ number, received, digest }: Delivery, subscriptionId: string, acknowledging: Acknowledging): void {
+    const messages = received.filter((one) => isForHandlers(one, this.options.agentId));
+    const arrival = new Arrival(messages.length + (digest === null ? 0 : 1), () => acknowledging.done(number));
+    const jobs: (() => Promise<void>)[] = messages
+      .filter(({ message }) => this.#isNew(message.id, arrival))
+      .map((one) => () => this.#handle(one, new Turns(this.clock, one.message)));
+    const digestId = `digest ${number} of ${subscriptionId}`;
+    if (digest !== null && this.#isNew(digestId, arrival)) {
+      jobs.push(() => this.#handleDigest(digestId, digest));
+    }
+    if (jobs.length > 0) {
+      this.#workers.add(async () => {
+        for (const job of jobs) {
+          await job();
+        }
+      });
+    } else if (messages.length === 0 && digest === null) {
       acknowledging.done(number);
-    } else {
-      this.#begin(received, [{ acknowledging, number }]);
     }
   }
 
-  #expectNoMore(id: string | undefined): void {
-    if (id !== undefined && this.#expected.delete(id)) {
+  /** Whether something is to be handled: it is not under way, and has not been handled. */
+  #isNew(id: string, arrival: Arrival): boolean {
+    const underWay = this.#underWay.get(id);
+    this.#expectNoMore(id);
+    if (underWay !== undefined) {
+      underWay.push(arrival);
+    } else if (this.#done.has(id)) {
+      arrival.ended();
+    } else {
+      this.#underWay.set(id, [arrival]);
+      return true;
+    }
+    return false;
+  }
+
+  #expectNoMore(id: string): void {
+    if (this.#expected.delete(id)) {
       this.#came();
     }
   }
 
-  #begin(received: Received, deliveries: { acknowledging: Acknowledging; number: number }[], expected = false): void {
-    this.#underWay.set(received.message.id, deliveries);
-    this.#turn(received, deliveries, new Turns(this.clock, received.message), expected);
+  /** Says that everything that brought a message or a digest so far is done with. */
+  #ended(id: string): void {
+    this.#underWay
+      .get(id)
+      ?.splice(0)
+      .forEach((arrival) => arrival.ended());
   }
 
-  /** Handles a message when there is room. `expected` says that it was found in the inbox and that the subscription has it too. */
-  #turn(
-    received: Received,
-    deliveries: { acknowledging: Acknowledging; number: number }[],
-    turns: Turns,
-    expected = false,
-  ): void {
+  async #handleDigest(id: string, digest: Digest): Promise<void> {
+    if (!this.end.aborted) {
+      await this.options.digested?.(digest);
+    }
+    if (!this.end.aborted) {
+      this.#ended(id);
+      this.#done.add(id);
+    }
+    this.#underWay.delete(id);
+  }
+
+  /** Handles a message. `expected` says that it was found in the inbox and that the subscription has it too. */
+  async #handle(received: Received, turns: Turns, expected = false): Promise<void> {
     const { id } = received.message;
-    this.#workers.add(async () => {
-      if (expected && deliveries.length === 0 && this.#expected.size < remembered) {
-        this.#expected.add(id);
-      }
-      try {
-        const outcome = (await this.options.handle(received, turns.last)) ?? "done";
-        deliveries.splice(0).forEach(({ acknowledging, number }) => acknowledging.done(number));
-        if (outcome === "done") {
-          this.#done.add(id);
-        } else {
-          this.#expectNoMore(id);
-          if (this.#aside < mostAside) {
-            this.#putAside(received, deliveries, turns, turns.wait(outcome));
-            return;
-          }
-        }
-      } catch (error) {
+    if (expected && this.#underWay.get(id)?.length === 0 && this.#expected.size < remembered) {
+      this.#expected.add(id);
+    }
+    try {
+      this.end.throwIfAborted();
+      const outcome = (await this.options.handle(received, turns.last)) ?? "done";
+      this.#ended(id);
+      if (outcome === "done") {
+        this.#done.add(id);
+      } else {
         this.#expectNoMore(id);
-        if (!this.end.aborted) {
-          this.options.log.brokeOff(received, error); // It stays unacknowledged.
+        if (this.#aside < mostAside) {
+          this.#putAside(received, turns, turns.wait(outcome));
+          return;
         }
       }
-      this.#underWay.delete(id);
-    });
+    } catch (error) {
+      this.#expectNoMore(id);
+      if (!this.end.aborted) {
+        this.options.log.brokeOff(received, error); // It stays unacknowledged.
+      }
+    }
+    this.#underWay.delete(id);
   }
 
   /** Turns to a request again after a wait. Its deliveries are done with: the inbox has it until it is answered. */
-  #putAside(
-    received: Received,
-    deliveries: { acknowledging: Acknowledging; number: number }[],
-    turns: Turns,
-    wait: number,
-  ): void {
+  #putAside(received: Received, turns: Turns, wait: number): void {
     this.#aside++;
     sleep(this.clock, wait, this.#leaving)
       .then(
-        () => this.#turn(received, deliveries, turns),
+        () => this.#workers.add(() => this.#handle(received, turns)),
         () => this.#underWay.delete(received.message.id),
       )
       .finally(() => this.#aside--);

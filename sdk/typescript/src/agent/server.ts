@@ -1,4 +1,4 @@
-import type { Attention } from "../conversation-types.js";
+import type { Attention, Digest } from "../conversation-types.js";
 import type { Attempt } from "../transport.js";
 import type { Message } from "../types.js";
 
@@ -13,6 +13,8 @@ export interface Received {
   readonly attempt: number;
   /** What it asks of the agent, if the agent wants to know. */
   readonly attention?: Attention | null;
+  /** The ids of the messages that came with one delivery, oldest first; none for a message that came by itself. */
+  readonly sourceIds?: readonly string[];
 }
 
 /** One delivery of a subscription. */
@@ -21,12 +23,24 @@ export interface Delivery {
   readonly number: number;
   /** Tells that another stream receives. The number is 0 then. */
   readonly standingBy: boolean;
-  /** Null when the delivery is not a message. */
-  readonly received: Received | null;
+  /** Its messages, oldest first; none when it is an event. Several have waited for their sender to pause. */
+  readonly received: readonly Received[];
+  /** A summary of messages that are not for the agent; null for most deliveries. */
+  readonly digest: Digest | null;
+}
+
+/** How messages wait before a subscription delivers them. */
+export interface Waiting {
+  /** Whether they wait until their sender pauses. */
+  readonly compose?: boolean | undefined;
+  /** For how many seconds those that are not for the agent are gathered into one digest; undefined for no digests. */
+  readonly digestSeconds?: number | undefined;
+  /** How many characters a digest has at most. */
+  readonly maxChars?: number | undefined;
 }
 
 /** The durable subscription over which an agent receives. */
-export interface AgentSubscription {
+export interface AgentSubscription extends Waiting {
   readonly id: string;
   readonly createdAt: Date;
   readonly active: boolean;

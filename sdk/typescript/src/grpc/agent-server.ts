@@ -1,13 +1,14 @@
 import { timestampDate, timestampMs } from "@bufbuild/protobuf/wkt";
-import type { AgentServer, AgentSubscription, Delivery, Heartbeat, InboxPage, Received } from "../agent/server.js";
+import type { AgentServer, AgentSubscription, Delivery, Heartbeat, InboxPage, Received, Waiting } from "../agent/server.js";
 import { AlreadyExistsError } from "../errors.js";
 import { AgentStatus } from "../generated/openintent/v1/agents_pb.js";
 import { MessageType } from "../generated/openintent/v1/messages_pb.js";
-import type { Subscription, SubscriptionDelivery } from "../generated/openintent/v1/subscriptions_pb.js";
+import type { Subscription } from "../generated/openintent/v1/subscriptions_pb.js";
 import type { Attempt } from "../transport.js";
 import type { GrpcConnection } from "./connection.js";
 import { toMessage } from "./convert.js";
 import { toAttention } from "./conversation-convert.js";
+import { digestBy, receivedBy } from "./deliveries.js";
 
 /** The name of the subscription over which this package's agents receive, in all its languages. */
 const subscriptionName = "sdk";
@@ -21,7 +22,7 @@ const inboxPage = 100;
 export class GrpcAgentServer implements AgentServer {
   constructor(
     private readonly connection: GrpcConnection,
-    private readonly agent: { readonly id: string; readonly role?: string; readonly name?: string },
+    private readonly agent: { readonly id: string; readonly role?: string; readonly name?: string } & Waiting,
     /** Whether messages are to come with what they ask of the agent. */
     private readonly attends: () => boolean = () => false,
   ) {}
@@ -54,7 +55,17 @@ export class GrpcAgentServer implements AgentServer {
   }
 
   async createSubscription(attempt: Attempt): Promise<AgentSubscription | undefined> {
-    const wire = { name: subscriptionName, eventTypes: ["channel_message"], acknowledgeSeconds, maxAttempts, include: this.#include };
+    const { compose, digestSeconds, maxChars } = this.agent;
+    const wire = {
+      name: subscriptionName,
+      eventTypes: ["channel_message"],
+      acknowledgeSeconds,
+      maxAttempts,
+      include: this.#include,
+      ...(compose && { compose }),
+      ...(digestSeconds !== undefined && { digestSeconds }),
+      ...(maxChars !== undefined && { maxChars }),
+    };
     try {
       const made = await this.connection.call(attempt, (options) =>
         this.connection.subscriptions.createSubscription(wire, options),
@@ -100,7 +111,8 @@ export class GrpcAgentServer implements AgentServer {
       ),
     );
     for await (const delivery of stream) {
-      yield { number: Number(delivery.number), standingBy: delivery.standingBy, received: receivedBy(delivery) };
+      const { number, standingBy } = delivery;
+      yield { number: Number(number), standingBy, received: receivedBy(delivery), digest: digestBy(delivery) };
     }
   }
 
@@ -128,15 +140,8 @@ export class GrpcAgentServer implements AgentServer {
   }
 }
 
-function toSubscription({ id, createdAt, active, include }: Subscription): AgentSubscription {
+function toSubscription(wire: Subscription): AgentSubscription {
+  const { id, createdAt, active, include, compose, digestSeconds, maxChars } = wire;
   const attends = include.includes("attention");
-  return { id, createdAt: createdAt ? timestampDate(createdAt) : new Date(0), active, attends };
-}
-
-function receivedBy(delivery: SubscriptionDelivery): Received | null {
-  const { message, intentId, channelName, position, attempt } = delivery;
-  const attention = toAttention(delivery.attention);
-  return message
-    ? { message: toMessage(message), intentId, channelName, position: Number(position), attempt, attention }
-    : null;
+  return { id, createdAt: createdAt ? timestampDate(createdAt) : new Date(0), active, attends, compose, digestSeconds, maxChars };
 }

@@ -7,12 +7,13 @@ import { Gate } from "../scenarios/waiting.js";
 import { fakeServer } from "./fake-agent-server.js";
 import { FakeClock, lost, message, RecordingLogger, serverName } from "./fakes.js";
 
-const active: Delivery = { number: 0, standingBy: false, received: null };
-const standingBy: Delivery = { number: 0, standingBy: true, received: null };
+const active: Delivery = { number: 0, standingBy: false, received: [], digest: null };
+const standingBy: Delivery = { number: 0, standingBy: true, received: [], digest: null };
 const notify = (id: string): Delivery => ({
   number: 1,
   standingBy: false,
-  received: { message: message(id), intentId: "intent", channelName: "c", position: 1, attempt: 1 },
+  received: [{ message: message(id), intentId: "intent", channelName: "c", position: 1, attempt: 1 }],
+  digest: null,
 });
 
 /** What a stream does, step by step: it brings a delivery, fails, or runs a function. */
