@@ -41,9 +41,17 @@ func (s *story) startAgent(facts AgentFacts) error {
 	runtime := s.client(id).Agent(openintent.AgentOptions{
 		ID: id, Role: s.unique(facts.Role), Concurrency: facts.Concurrency, Ready: func() { close(ready) },
 		Attention: facts.Attention, SkipUnaddressed: facts.SkipUnaddressed, Drain: seconds(facts.Drain),
+		Compose: facts.Compose, Digest: seconds(facts.DigestSeconds), MaxChars: facts.MaxChars,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	for _, handler := range facts.Handlers {
+		if handler.Digest {
+			runtime.OnDigest(func(_ context.Context, digest *openintent.Digest) error {
+				s.change(func() { s.digests[facts.name()] = append(s.digests[facts.name()], digest) })
+				return nil
+			})
+			continue
+		}
 		if handler.Obligation {
 			runtime.OnObligation(s.handler(facts.ID, runtime, handler))
 			continue
@@ -73,12 +81,7 @@ func (s *story) startAgent(facts AgentFacts) error {
 // handler returns a handler that does what the file describes, and counts the messages.
 func (s *story) handler(name string, runtime *openintent.Agent, facts HandlerFacts) openintent.Handler {
 	return func(ctx context.Context, message *openintent.Message) (any, error) {
-		s.change(func() {
-			if s.handled[name] == nil {
-				s.handled[name] = make(map[string]bool)
-			}
-			s.handled[name][message.ID] = true
-		})
+		s.noteHandled(name, message)
 		if facts.Gate != "" {
 			select {
 			case <-s.gate(facts.Gate):

@@ -30,6 +30,10 @@ type AgentFacts struct {
 
 	SkipUnaddressed bool `yaml:"skip_unaddressed"`
 
+	Compose       bool    `yaml:"compose"`
+	DigestSeconds float64 `yaml:"digest_seconds"`
+	MaxChars      int     `yaml:"max_chars"`
+
 	Process string  `yaml:"process"`
 	Drain   float64 `yaml:"drain"`
 }
@@ -47,6 +51,7 @@ type HandlerFacts struct {
 	Channel    string         `yaml:"channel"`
 	Mention    bool           `yaml:"mention"`
 	Obligation bool           `yaml:"obligation"`
+	Digest     bool           `yaml:"digest"`
 	Gate       string         `yaml:"gate"`
 	Note       string         `yaml:"note"`
 	Reply      map[string]any `yaml:"reply"`

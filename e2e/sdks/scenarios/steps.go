@@ -33,6 +33,7 @@ type facts struct {
 	Timeout      float64        `yaml:"timeout"`
 	MinResponses int            `yaml:"min_responses"`
 	Message      string         `yaml:"message"`
+	Messages     []string       `yaml:"messages"`
 	Since        string         `yaml:"since"`
 	ThreadID     string         `yaml:"thread_id"`
 	Limit        int            `yaml:"limit"`
@@ -59,6 +60,7 @@ type channelFacts struct {
 	Audit       bool  `yaml:"audit"`
 	TTLSeconds  int64 `yaml:"ttl_seconds"`
 	MaxMessages int64 `yaml:"max_messages"`
+	TurnBudget  int64 `yaml:"turn_budget"`
 }
 
 // read returns an act's facts.
@@ -78,6 +80,9 @@ func init() {
 	steps = map[string]func(s *story, a act) (any, error){
 		"wait":         with((*story).wait),
 		"wait_handled": with((*story).waitHandled),
+		"handled":      with((*story).handledSoFar),
+		"together":     with((*story).together),
+		"digested":     with((*story).digested),
 		"follow_ends":  with((*story).followEnds),
 		"followed":     with((*story).followed),
 		"start_agent":  with((*story).startedAgent),
@@ -142,12 +147,6 @@ func (s *story) wait(_ act, f facts) (any, error) {
 	case <-s.ctx.Done():
 		return nil, fmt.Errorf("%s did not end", f.Background)
 	}
-}
-
-func (s *story) waitHandled(_ act, f facts) (any, error) {
-	name := s.plain(f.Agent.Value).(string)
-	what := fmt.Sprintf("%d messages that %s handles", f.Count, name)
-	return nil, s.await(what, func() bool { return len(s.handled[name]) >= f.Count })
 }
 
 func (s *story) followEnds(_ act, f facts) (any, error) {

@@ -145,7 +145,7 @@ func sending(kind openintent.MessageType) func(s *story, a act, f facts) (any, e
 func (f facts) channelOptions() openintent.ChannelOptions {
 	return openintent.ChannelOptions{
 		Members: f.Members, MemberPolicy: openintent.MemberPolicy(f.MemberPolicy), Audit: f.Options.Audit,
-		TTL: time.Duration(f.Options.TTLSeconds) * time.Second, MaxMessages: f.Options.MaxMessages,
+		TTL: time.Duration(f.Options.TTLSeconds) * time.Second, MaxMessages: f.Options.MaxMessages, TurnBudget: f.Options.TurnBudget,
 	}
 }
 
@@ -208,7 +208,7 @@ func describeChannel(c *openintent.Channel) map[string]any {
 		"id": c.ID, "intent_id": c.IntentID, "task_id": orNil(c.TaskID), "name": c.Name, "created_by": c.CreatedBy,
 		"members": members, "member_policy": string(c.MemberPolicy), "status": string(c.Status),
 		"message_count": c.MessageCount, "created_at": timeOrNil(c.CreatedAt), "closed_at": timeOrNil(c.ClosedAt),
-		"options": map[string]any{"audit": c.Audit, "max_messages": c.MaxMessages},
+		"options": map[string]any{"audit": c.Audit, "max_messages": c.MaxMessages, "turn_budget": c.TurnBudget},
 	}
 }
 

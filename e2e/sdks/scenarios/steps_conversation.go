@@ -112,18 +112,10 @@ var stepsOfConversation = map[string]func(s *story, a act, f facts) (any, error)
 	},
 	"attention": onChannel(func(s *story, c *openintent.Client, id string, f facts) (any, error) {
 		explained, err := c.GetAttention(s.ctx, id, f.Message, f.Agent.Value)
-		if err != nil || explained.Attention == nil {
+		if err != nil {
 			return nil, err
 		}
-		found := explained.Attention
-		facts := map[string]any{
-			"directedness": string(found.Directedness), "policy": string(found.Policy), "injection": string(found.Injection),
-			"reason": found.Reason, "claim": nil,
-		}
-		if found.Claim != nil {
-			facts["claim"] = map[string]any{"holder": found.Claim.Holder}
-		}
-		return facts, nil
+		return attentionFacts(explained.Attention), nil
 	}),
 	"dispositions": func(s *story, a act, f facts) (any, error) {
 		id, err := s.channel(a.who, f.Channel)
@@ -189,6 +181,21 @@ func reactionFacts(reactions []openintent.Reaction, err error) (any, error) {
 		list[i] = map[string]any{"agent_id": r.AgentID, "signal": r.Signal, "note": orNil(r.Note), "eta": orNil(r.ETA)}
 	}
 	return list, err
+}
+
+// attentionFacts returns nil for nil.
+func attentionFacts(found *openintent.Attention) any {
+	if found == nil {
+		return nil
+	}
+	facts := map[string]any{
+		"directedness": string(found.Directedness), "policy": string(found.Policy), "injection": string(found.Injection),
+		"reason": found.Reason, "claim": nil,
+	}
+	if found.Claim != nil {
+		facts["claim"] = map[string]any{"holder": found.Claim.Holder}
+	}
+	return facts
 }
 
 func listOf(texts []string) []any {

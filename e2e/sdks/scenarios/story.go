@@ -62,7 +62,8 @@ type story struct {
 	replicas map[string]string
 	channels map[string]string
 	gates    map[string]chan struct{}
-	handled  map[string]map[string]bool
+	handled  map[string][]*openintent.Message
+	digests  map[string][]*openintent.Digest
 	claims   map[string]*openintent.Claim
 
 	agents     map[string]*agent
@@ -86,7 +87,7 @@ func newStory(t *testing.T, servers Servers, file *File) *story {
 		t: t, ctx: ctx, servers: servers, suffix: "-" + hex.EncodeToString(suffix[:]), names: namesIn(file),
 		changed: make(chan struct{}), saved: make(map[string]any),
 		clients: make(map[string]*openintent.Client), replicas: make(map[string]string), channels: make(map[string]string),
-		gates: make(map[string]chan struct{}), handled: make(map[string]map[string]bool),
+		gates: make(map[string]chan struct{}), handled: make(map[string][]*openintent.Message), digests: make(map[string][]*openintent.Digest),
 		claims: make(map[string]*openintent.Claim),
 		agents: make(map[string]*agent), following: make(map[string]*following), background: make(map[string]chan outcome),
 	}

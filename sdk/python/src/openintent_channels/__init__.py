@@ -10,13 +10,23 @@
 from . import errors
 from ._awaiting import AsyncIteration
 from ._blocking import Iteration
-from .agents import Agent, AgentBase, AgentMessage, BlockingAgentMessage, on_mention, on_message, on_obligation
+from .agents import (
+    Agent,
+    AgentBase,
+    AgentMessage,
+    BlockingAgentMessage,
+    on_digest,
+    on_mention,
+    on_message,
+    on_obligation,
+)
 from .async_client import AsyncOpenIntentClient
 from .async_handles import AsyncChannelHandle
 from .attention import Attention, AttentionClaim, AttentionRule, Explanation, Knock
 from .claims import AsyncClaim, Claim
 from .client import OpenIntentClient
 from .conversations import Annotation, Discharge, Reaction, Revision, Thread
+from .digests import Digest, DigestCount, DigestSpan, DigestSubject
 from .errors import *  # noqa: F403
 from .handles import ChannelHandle
 from .leases import AsyncLease, Lease
@@ -42,6 +52,10 @@ __all__ = [
     "ChannelHandle",
     "ChannelOptions",
     "Claim",
+    "Digest",
+    "DigestCount",
+    "DigestSpan",
+    "DigestSubject",
     "Discharge",
     "Explanation",
     "FoundMessage",
@@ -58,6 +72,7 @@ __all__ = [
     "Workflow",
     "WorkflowError",
     "load_workflow",
+    "on_digest",
     "on_mention",
     "on_message",
     "on_obligation",

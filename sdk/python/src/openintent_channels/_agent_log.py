@@ -105,6 +105,20 @@ class AgentLog:
             self._agent_id, _quoted(channel), message_id, _in_a_line(error), exc_info=error,
         )
 
+    def digest_failed(self, error: BaseException) -> None:
+        """A handler of digests has failed."""
+        logger.error(
+            "agent %s: the handler for digests failed: %s", self._agent_id, _in_a_line(error), exc_info=error
+        )
+
+    def digest_unhandled(self, messages: int) -> None:
+        """A digest has come, and nothing handles digests."""
+        self._say(logging.DEBUG, "has no handler for digests, and leaves out one of %d messages", messages)
+
+    def replaces(self) -> None:
+        """The agent makes its subscription anew."""
+        self._say(logging.INFO, "replaces its subscription, which lets messages wait in another way")
+
     def claim_lost(self, channel: str, message_id: str, error: OpenIntentError) -> None:
         """A claim has ended while a handler worked under it."""
         logger.warning(

@@ -16,7 +16,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 _MARK = "__openintent_channels__"
 _MENTION_MARK = "__openintent_mentions__"
 _OBLIGATION_MARK = "__openintent_obligations__"
-_MARKS = {"": _MARK, "mention": _MENTION_MARK, "obligation": _OBLIGATION_MARK}
+_DIGEST_MARK = "__openintent_digests__"
+DIGEST = "digest"
+"""What handlers of digests are about."""
+
+_MARKS = {"": _MARK, "mention": _MENTION_MARK, "obligation": _OBLIGATION_MARK, DIGEST: _DIGEST_MARK}
 _LONGEST_TEXT = 8_192
 
 
@@ -40,6 +44,12 @@ def on_obligation(channel: str | None = None) -> Callable[[F], F]:
     return _marking("on_obligation", _OBLIGATION_MARK, channel)
 
 
+def on_digest() -> Callable[[F], F]:
+    """Marks a method as a handler of the digests that the agent's `digest_seconds` asks for. Its parameter is the Digest.
+    Its result is ignored, and its error logged. Without a handler the agent leaves digests out."""
+    return _marking("on_digest", _DIGEST_MARK, None)
+
+
 def _marking(decorator: str, attribute: str, channel: str | None) -> Callable[[F], F]:
     if channel is not None and not isinstance(channel, str):
         raise TypeError(f"{decorator} takes a channel's name: write @{decorator}() for a handler without one")
@@ -56,7 +66,7 @@ class Handler:
     """A callable that takes the messages on channels of one name, or with None those that no other handler takes. `typed`
     has, for each parameter, the type that the payload is read as; None where the parameter gets the message itself.
     `about` is what its messages are about: `mention` for those that mention the agent, `obligation` for those about an open
-    obligation, and else nothing."""
+    obligation, and else nothing. A handler about `digest` takes digests and no messages."""
 
     channel: str | None
     function: Callable[..., Any]
@@ -66,7 +76,13 @@ class Handler:
     @classmethod
     def of(cls, channel: str | None, function: Callable[..., Any], about: str = "") -> Handler:
         """Makes a handler of a function by reading its parameters. Raises TypeError when they cannot be filled."""
-        return cls(channel, function, tuple(_parameter_types(function)), about)
+        typed = tuple(_parameter_types(function))
+        return cls(channel, function, (None,) * len(typed) if about == DIGEST else typed, about)
+
+    @property
+    def attends(self) -> bool:
+        """Whether it must know what its messages ask of the agent."""
+        return self.about not in ("", DIGEST)
 
     @property
     def is_async(self) -> bool:
@@ -77,7 +93,8 @@ class Handler:
         return inspect.iscoroutinefunction(function)
 
     def arguments(self, message: Any) -> list[Any]:
-        """Returns the arguments to call it with. Raises PayloadError when the payload does not have the form it asks for."""
+        """Returns the arguments to call it with for a message or a digest. Raises PayloadError when the payload does not
+        have the form it asks for."""
         return [message if kind is None else payloads.decode(message.payload, kind) for kind in self.typed]
 
 

@@ -17,12 +17,13 @@ from ._awaiting import AwaitingConnection, is_cancelled
 from ._conversation import Conversation, takes_claims
 from ._conversation_calls import ConversationCalls
 from ._effects import Steps
-from ._handlers import Answer, Handler, about_of, answer_of, failure_of, matching
+from ._handlers import DIGEST, Answer, Handler, about_of, answer_of, failure_of, matching
 from ._places import Kept, Places
 from ._received import AgentMessage, BlockingAgentMessage, Received
 from ._reporting import Reporting
 from ._tracing import Tracing
 from .claims import Place
+from .digests import Digest
 from .errors import AlreadyExistsError, OpenIntentError
 from .models import Message, message_fields
 from .payloads import encode
@@ -80,7 +81,8 @@ class Handling:
         concurrency: int,
         reports: Reporting | None = None,
     ) -> None:
-        self._handlers = tuple(handlers)
+        self._handlers = tuple(handler for handler in handlers if handler.about != DIGEST)
+        self._digest_handlers = tuple(handler for handler in handlers if handler.about == DIGEST)
         self._answers = answers
         self._log = answers.log
         self._tracing = tracing
@@ -105,6 +107,23 @@ class Handling:
     def close(self) -> None:
         """Lets go of the threads. A handler that still runs in one ends by itself."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def handles_digests(self) -> bool:
+        """Whether there is a handler for digests."""
+        return bool(self._digest_handlers)
+
+    async def handle_digest(self, digest: Digest) -> None:
+        """Calls the handlers of digests, one after the other. Their failures are logged."""
+        for handler in self._digest_handlers:
+            try:
+                await self._invoke(handler, digest)
+            except (KeyboardInterrupt, SystemExit, GeneratorExit):
+                raise
+            except BaseException as error:
+                if isinstance(error, asyncio.CancelledError) and is_cancelled():
+                    raise
+                self._log.digest_failed(error)
 
     async def handle(self, received: Received, last: bool = True) -> Outcome:
         """Calls the handlers of a message and stores its answer. It raises only what keeps the answer from being stored. A
@@ -143,6 +162,7 @@ class Handling:
             "intent_id": received.intent_id,
             "channel_name": received.channel_name,
             "attempt": received.attempt,
+            "source_ids": received.source_ids,
             "attention": received.attention,
             "place": course.place,
         }
@@ -226,7 +246,7 @@ class Handling:
         connection = self._answers.connection
         if handler.is_async:
             calls = AsyncConversationCalls(connection, self._conversation)
-            return await handler.function(*handler.arguments(AgentMessage(**fields, answer=reply, calls=calls)))
+            return await self._invoke(handler, AgentMessage(**fields, answer=reply, calls=calls))
         loop = asyncio.get_running_loop()
 
         def blocking_reply(
@@ -236,7 +256,13 @@ class Handling:
             return stored
 
         blocking_calls = ConversationCalls(_FromThread(connection, loop), self._conversation)
-        arguments = handler.arguments(BlockingAgentMessage(**fields, answer=blocking_reply, calls=blocking_calls))
+        return await self._invoke(handler, BlockingAgentMessage(**fields, answer=blocking_reply, calls=blocking_calls))
+
+    async def _invoke(self, handler: Handler, taken: Any) -> Any:
+        """Calls a handler with a message or a digest: an async one here, a plain one in a thread."""
+        arguments = handler.arguments(taken)
+        if handler.is_async:
+            return await handler.function(*arguments)
         context = contextvars.copy_context()
 
         def call() -> Any:
@@ -245,4 +271,4 @@ class Handling:
             except StopIteration as error:  # no future can hold it, so the wait would never end
                 raise RuntimeError("the handler raised StopIteration") from error
 
-        return await loop.run_in_executor(self._threads, call)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)

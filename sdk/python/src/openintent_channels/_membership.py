@@ -16,6 +16,7 @@ from ._generated import agents_pb2, messages_pb2, subscriptions_pb2
 from ._methods import Answer, Method
 from ._retrying import is_passing
 from ._status_note import PAUSE, StatusNote
+from ._waiting import Waiting
 from .errors import AlreadyExistsError, InvalidArgumentError, OpenIntentError
 
 SUBSCRIPTION = "sdk"
@@ -52,6 +53,10 @@ class Membership:
     """Whether messages come with what they ask of the agent."""
     took_over: bool = False
     """Whether this process became the one that receives since the last heartbeat."""
+    waiting: Waiting = field(default_factory=Waiting)
+    """How messages are to wait."""
+    began: bool = False
+    """Whether this run has had a subscription."""
     subscribed_at: int = 0
     """When the subscription was made, in nanoseconds by the server's clock."""
 
@@ -143,8 +148,10 @@ class Membership:
         return beat
 
     async def subscribe(self) -> str:
-        """Returns the id of the agent's subscription, and creates it when it is missing or has ended, or lacks the attention
-        that the agent wants. The requests that a replaced one had are in the inbox."""
+        """Returns the id of the agent's subscription, and creates it when it is missing or has ended, lacks the attention
+        that the agent wants or, when the agent starts, lets messages wait in another way. The requests that a replaced one
+        had are in the inbox. A running agent whose subscription another process replaced takes the new one as it is: the
+        process that started last decides."""
         while True:
             request = subscriptions_pb2.CreateSubscriptionRequest(
                 name=SUBSCRIPTION,
@@ -153,17 +160,25 @@ class Membership:
                 acknowledge_seconds=_ACKNOWLEDGE_SECONDS,
                 max_attempts=_MAX_ATTEMPTS,
                 include=self._included,
+                **self.waiting.fields(),
             )
             try:
                 return self._subscribed(await self._persist(methods.CREATE_SUBSCRIPTION, request))
             except AlreadyExistsError:
                 found = await self._find()
-            if found is not None and found.active and set(self._included) <= set(found.include):
+            if found is not None and found.active and self._accepts(found):
                 return self._subscribed(found)
             if found is not None:
                 await self._forget(found.id)
 
+    def _accepts(self, there: subscriptions_pb2.Subscription) -> bool:
+        if self.began or self.waiting.is_of(there):
+            return set(self._included) <= set(there.include)
+        self.log.replaces()
+        return False
+
     def _subscribed(self, subscription: subscriptions_pb2.Subscription) -> str:
+        self.began = True
         self.subscribed_at = subscription.created_at.ToNanoseconds()
         return subscription.id
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ._async_conversation_calls import AsyncConversationCalls
 from ._conversation import DEFAULT_TTL
 from ._conversation_calls import ConversationCalls
-from ._generated import messages_pb2
-from .attention import Attention
+from ._generated import messages_pb2, subscriptions_pb2
+from .attention import Attention, given_attention
 from .claims import AsyncClaim, Claim, Place
 from .conversations import Reaction, Thread
 from .models import Message
@@ -33,17 +33,33 @@ class Received:
     position: int | None
     attempt: int
     attention: Attention | None = None
+    source_ids: tuple[str, ...] = ()
+
+
+def received_of(delivery: subscriptions_pb2.SubscriptionDelivery) -> list[Received]:
+    """Reads the messages of a delivery, oldest first: none of an event, several that waited for their sender to pause."""
+    entries: list[Any] = [*delivery.earlier, *([delivery] if delivery.HasField("message") else [])]
+    return [
+        Received(
+            entry.message, entry.intent_id, entry.channel_name, entry.position, delivery.attempt, given_attention(entry),
+            tuple(delivery.source_ids),
+        )
+        for entry in entries
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedMessage(Message):
-    """A message with where it comes from. `attempt` counts its deliveries, from 1; a repetition has the same `id`."""
+    """A message with where it comes from. `attempt` counts its deliveries, from 1; a repetition has the same `id`.
+    `source_ids` are the ids of the messages that came with one delivery, oldest first, this one among them, because they had
+    waited for their sender to pause; it is empty for a message that came by itself."""
 
     is_message: ClassVar[bool] = True
 
     intent_id: str
     channel_name: str
     attempt: int
+    source_ids: tuple[str, ...] = ()
     place: Place = field(default_factory=Place, repr=False, compare=False)
 
 

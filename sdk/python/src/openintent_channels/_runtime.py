@@ -13,11 +13,12 @@ from ._effects import Accepted, Open, Pause, Receive, Stream
 from ._generated import messages_pb2, subscriptions_pb2
 from ._handling import Handling, Outcome
 from ._membership import Membership, ends_agent
-from ._received import Received
+from ._received import Received, received_of
 from ._reporting import Reporting
-from ._turns import MOST_ASIDE, Job
-from ._work import Work
+from ._turns import MOST_ASIDE, DigestJob, Job
+from ._work import Delivery, Work
 from .attention import given_attention
+from .digests import digest_of
 from .errors import OpenIntentError
 
 T = TypeVar("T")
@@ -63,7 +64,7 @@ class Runtime:
         self._outstanding = min(_MOST_OUTSTANDING, max(_LEAST_OUTSTANDING, 4 * concurrency))
         self._drain_seconds = drain_seconds
         self._work = Work()
-        self._queue: asyncio.Queue[Job] = asyncio.Queue()
+        self._queue: asyncio.Queue[list[Job | DigestJob]] = asyncio.Queue()
         self._places = asyncio.Semaphore(concurrency)
         self._receiving = asyncio.Event()
         self._leaving = asyncio.Event()
@@ -221,25 +222,33 @@ class Runtime:
                 return
             attention = given_attention(item)
             self._looked_at = self._calls.clock()
-            self._take(Received(item.message, item.intent_id, item.channel_name, None, 1, attention), None)
+            received = Received(item.message, item.intent_id, item.channel_name, None, 1, attention)
+            if jobs := self._take(received, None):
+                self._queue.put_nowait(jobs)
 
-    def _accept(self, delivery: subscriptions_pb2.SubscriptionDelivery) -> None:
-        """Takes up a delivery, or passes it over when it is not for handlers."""
-        numbered = (delivery.subscription_id, delivery.number)
-        if not delivery.HasField("message"):
-            self._work.pass_over(numbered)
-            self._done()
-            return
-        self._take(
-            Received(
-                delivery.message, delivery.intent_id, delivery.channel_name, delivery.position, delivery.attempt,
-                given_attention(delivery),
-            ),
-            numbered,
-        )
+    def _accept(self, wire: subscriptions_pb2.SubscriptionDelivery) -> None:
+        """Takes up a delivery, or passes it over when it is not for handlers. What came with it is handled in turn, messages
+        first and oldest first. If that comes to nothing for some of it, the delivery comes again; this process then leaves
+        out the rest."""
+        messages, digest = received_of(wire), digest_of(wire)
+        count = len(messages) + (digest is not None)
+        delivery = Delivery((wire.subscription_id, wire.number), count)
+        jobs: list[Job | DigestJob] = [job for received in messages for job in self._take(received, delivery)]
+        digest_id = f"digest {wire.number} of {wire.subscription_id}"
+        if digest is not None and not self._handling.handles_digests:
+            self._log.digest_unhandled(digest.message_count)
+            self._work.pass_over(delivery)
+        elif digest is not None and self._work.admit(digest_id, delivery):
+            jobs.append(DigestJob(digest_id, digest))
+        if jobs:
+            self._queue.put_nowait(jobs)
+        elif not count:
+            self._work.pass_over(delivery)
+        self._done()
 
-    def _take(self, received: Received, numbered: tuple[str, int] | None) -> None:
-        wire = received.wire
+    def _take(self, received: Received, numbered: Delivery | None) -> list[Job | DigestJob]:
+        """Returns the job for a message, if it is to be handled."""
+        wire, jobs = received.wire, list[Job | DigestJob]()
         own = wire.sender == self._membership.agent_id or wire.message_type == messages_pb2.MESSAGE_TYPE_RESPONSE
         if own:
             self._work.pass_over(numbered)
@@ -251,9 +260,10 @@ class Runtime:
             self._work.pass_over(numbered)
         elif self._work.admit(wire.id, numbered):
             newer = wire.created_at.ToNanoseconds() > self._membership.subscribed_at
-            self._queue.put_nowait(Job(received, expected=numbered is None and newer))
+            jobs.append(Job(received, expected=numbered is None and newer))
         self._came.set()
         self._done()
+        return jobs
 
     def _is_unaddressed(self, received: Received) -> bool:
         """Whether the agent leaves a message out because an answer to it would only disturb. A request that takes claims is
@@ -265,11 +275,24 @@ class Runtime:
     async def _begin_for_ever(self) -> None:
         """Begins the messages that wait, in order, whenever a place is free."""
         while True:
-            job = await self._queue.get()
+            jobs = await self._queue.get()
             await self._places.acquire()
-            task = asyncio.ensure_future(self._handle(job))
+            task = asyncio.ensure_future(self._handle_in_turn(jobs))
             self._running.add(task)
             task.add_done_callback(self._running.discard)
+
+    async def _handle_in_turn(self, jobs: list[Job | DigestJob]) -> None:
+        """Handles what came with one delivery. What is put aside does not hold up the rest."""
+        try:
+            for job in jobs:
+                if isinstance(job, DigestJob):
+                    await self._handling.handle_digest(job.digest)
+                    self._work.finish(job.id)
+                    self._done()
+                else:
+                    await self._handle(job)
+        finally:
+            self._places.release()
 
     async def _handle(self, job: Job) -> None:
         received, message_id = job.received, job.received.wire.id
@@ -289,8 +312,6 @@ class Runtime:
             else:
                 self._put_aside(job, outcome)
             self._done()
-        finally:
-            self._places.release()
 
     def _put_aside(self, job: Job, outcome: Outcome) -> None:
         """Begins a request again after a while. When too many wait, it is left to others."""
@@ -306,7 +327,7 @@ class Runtime:
 
     async def _begin_later(self, job: Job, seconds: float) -> None:
         await self._connection.perform(Pause(seconds))
-        self._queue.put_nowait(job)
+        self._queue.put_nowait([job])
 
     def _done(self) -> None:
         self._finished.set()

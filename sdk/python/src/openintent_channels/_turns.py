@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 
 from ._handling import Outcome
 from ._received import Received
+from .digests import Digest
 from .models import optional_time
 
 ATTEMPTS = 3
@@ -19,6 +20,14 @@ MOST_ASIDE = 1_000
 _FIRST_TURN = 1.0
 _AFTER_FAILURE = 3.0
 _LONGEST_TURN = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class DigestJob:
+    """A digest that an agent is to handle, under an id of its own."""
+
+    id: str
+    digest: Digest
 
 
 @dataclass(slots=True)

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 
-Delivery = tuple[str, int]
+Number = tuple[str, int]
 """A subscription's id and the number of one of its deliveries."""
 
 _REMEMBERED = 10_000
 _PAGE = 1_000
+
+
+@dataclass(slots=True, eq=False)
+class Delivery:
+    """One arrival of a delivery, and how much of what came with it has not ended. It is acknowledged when all has."""
+
+    number: Number
+    left: int = 1
 
 
 @dataclass(slots=True)
@@ -19,7 +27,7 @@ class Work:
 
     _open: dict[str, list[Delivery]] = field(default_factory=dict)
     _done: OrderedDict[str, None] = field(default_factory=OrderedDict)
-    _acknowledged: deque[Delivery] = field(default_factory=deque)
+    _acknowledged: deque[Number] = field(default_factory=deque)
     _expected: set[str] = field(default_factory=set)
     """The messages that were found in the inbox while their deliveries were on their way."""
 
@@ -49,11 +57,17 @@ class Work:
     def pass_over(self, delivery: Delivery | None) -> None:
         """Notes that a delivery needs no handling."""
         if delivery is not None:
-            self._acknowledged.append(delivery)
+            self._end(delivery)
+
+    def _end(self, *deliveries: Delivery) -> None:
+        for delivery in deliveries:
+            delivery.left -= 1
+            if delivery.left <= 0:
+                self._acknowledged.append(delivery.number)
 
     def finish(self, message_id: str) -> None:
         """Notes that a message is handled and its answer stored."""
-        self._acknowledged.extend(self._open.pop(message_id, ()))
+        self._end(*self._open.pop(message_id, ()))
         self._done[message_id] = None
         if len(self._done) > _REMEMBERED:
             self._done.popitem(last=False)
@@ -62,13 +76,13 @@ class Work:
         """Notes that a message waits for another turn. Its deliveries are done with: the inbox has it until it is
         answered."""
         self._expected.discard(message_id)
-        self._acknowledged.extend(self._open[message_id])
+        self._end(*self._open[message_id])
         self._open[message_id] = []
 
     def leave(self, message_id: str) -> None:
         """Forgets a message that waited for another turn and gets none in this process."""
         self._expected.discard(message_id)
-        self._acknowledged.extend(self._open.pop(message_id, ()))
+        self._end(*self._open.pop(message_id, ()))
 
     def drop(self, message_id: str) -> None:
         """Forgets a message whose handling came to nothing: it will be delivered again."""

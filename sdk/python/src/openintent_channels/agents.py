@@ -15,13 +15,14 @@ from typing import Any, TypeVar, cast
 from ._agent_log import AgentLog
 from ._answers import Answers
 from ._console import console
-from ._handlers import Handler, handlers_of, on_mention, on_message, on_obligation
+from ._handlers import Handler, handlers_of, on_digest, on_mention, on_message, on_obligation
 from ._handling import Handling
 from ._membership import Membership
 from ._received import AgentMessage, BlockingAgentMessage, ReceivedMessage
 from ._reporting import Reporting
 from ._runtime import Runtime
 from ._status_note import StatusNote
+from ._waiting import Waiting
 from .async_client import AsyncChannels, AsyncOpenIntentClient
 from .workflows import bind, load_workflow
 
@@ -33,6 +34,7 @@ __all__ = [
     "AgentMessage",
     "BlockingAgentMessage",
     "ReceivedMessage",
+    "on_digest",
     "on_mention",
     "on_message",
     "on_obligation",
@@ -56,6 +58,7 @@ class _Options:
     tracer_provider: Any
     attention: bool
     skip_unaddressed: bool
+    waiting: Waiting
 
     @property
     def registers(self) -> bool:
@@ -159,7 +162,8 @@ class AgentBase:
         membership = Membership(
             connection, rules.calls, log, options.agent_id, options.role, options.name, options.capabilities,
             registers=options.registers, note=self._status_note,
-            attends=options.attention or options.skip_unaddressed or any(handler.about for handler in handlers),
+            attends=options.attention or options.skip_unaddressed or any(handler.attends for handler in handlers),
+            waiting=options.waiting,
         )
         reports = Reporting(connection, rules.conversation, options.agent_id) if membership.attends else None
         answers = Answers(connection, rules.calls, rules.tracing, log)
@@ -220,7 +224,13 @@ class Agent:
 
     With `attention`, each message says in `message.attention` what it asks of the agent, and the server hears what became of
     it. `skip_unaddressed` and a handler of `on_mention` or `on_obligation` turn it on too. `skip_unaddressed` leaves out
-    messages to which the agent must not respond. """
+    messages to which the agent must not respond.
+
+    With `compose`, messages wait until their sender pauses: for 3 seconds of silence, and at most for 30. What the sender
+    wrote meanwhile is then handled in one go, one message after the other. Requests that are urgent do not wait. With
+    `digest_seconds`, 1 to 86,400, messages that are not for the agent are gathered for so long into one digest for the
+    handlers of `on_digest`, and no other handler is called for them. A digest has at most `max_chars` characters, 500 to
+    20,000, or 2,000 unless given."""
 
     def __init__(
         self,
@@ -238,14 +248,20 @@ class Agent:
         tracer_provider: Any = None,
         attention: bool = False,
         skip_unaddressed: bool = False,
+        compose: bool = False,
+        digest_seconds: int | None = None,
+        max_chars: int | None = None,
     ) -> None:
         if not isinstance(agent_id, str) or not agent_id:
             raise TypeError('Agent takes the agent\'s id: write @Agent("my-agent")')
         if concurrency < 1:
             raise ValueError("concurrency is at least 1")
+        for option, number in {"digest_seconds": digest_seconds, "max_chars": max_chars}.items():
+            if number is not None and (not isinstance(number, int) or number < 1):
+                raise ValueError(f"{option} is a whole number of 1 or more")
         self._options = _Options(
             agent_id, role, name, tuple(capabilities), register, concurrency, drain_seconds, server, api_key, tls,
-            tracer_provider, attention, skip_unaddressed,
+            tracer_provider, attention, skip_unaddressed, Waiting(compose, digest_seconds, max_chars),
         )
 
     def __call__(self, cls: C) -> C:

@@ -13,11 +13,14 @@ from openintent_channels import (
     AgentBase,
     AgentMessage,
     BlockingAgentMessage,
+    Digest,
     OpenIntentClient,
+    on_digest,
     on_mention,
     on_message,
     on_obligation,
 )
+from scenarios.handled import Calls
 from scenarios.references import Names
 from scenarios.stage import Stage
 
@@ -40,29 +43,6 @@ class Gates:
             gate.set()
 
 
-class Calls:
-    """Which messages an agent's handlers were called for."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._ids: set[str] = set()
-        self._changed = asyncio.Condition()
-
-    def note(self, message_id: str) -> None:
-        """Notes a call, from any thread."""
-        self._loop.call_soon_threadsafe(lambda: asyncio.ensure_future(self._add(message_id)))
-
-    async def _add(self, message_id: str) -> None:
-        async with self._changed:
-            self._ids.add(message_id)
-            self._changed.notify_all()
-
-    async def reach(self, count: int) -> None:
-        """Waits until there were calls for that many different messages."""
-        async with self._changed:
-            await self._changed.wait_for(lambda: len(self._ids) >= count)
-
-
 class Cast:
     """Makes agents as scenario files describe them: with async handlers, or with plain ones, which run in threads."""
 
@@ -79,7 +59,7 @@ class Cast:
         calls = self.calls.setdefault(said.get("process", said["id"]), Calls())
         make = self._plain if self._blocking else self._async
         members: dict[str, Any] = {
-            f"handler_{i}": _marked(handler)(make(handler, calls))
+            f"handler_{i}": _marked(handler)((self._digests if handler.get("digest") else make)(handler, calls))
             for i, handler in enumerate(said.get("handlers", []))
         }
         decorate = Agent(
@@ -89,15 +69,27 @@ class Cast:
             attention=said.get("attention", False),
             skip_unaddressed=said.get("skip_unaddressed", False),
             drain_seconds=said.get("drain", 10),
+            compose=said.get("compose", False),
+            digest_seconds=said.get("digest_seconds"),
+            max_chars=said.get("max_chars"),
             server=self._stage.server,
             api_key=self._stage.api_key,
         )
         agent: AgentBase = decorate(type("ScenarioAgent", (AgentBase,), members))()
         return agent
 
+    def _digests(self, _: dict[str, Any], calls: Calls) -> Callable[..., Any]:
+        def plain(_: AgentBase, digest: Digest) -> None:
+            calls.note_digest(digest)
+
+        async def handle(_: AgentBase, digest: Digest) -> None:
+            calls.note_digest(digest)
+
+        return plain if self._blocking else handle
+
     def _async(self, does: dict[str, Any], calls: Calls) -> Callable[..., Any]:
         async def handle(agent: AgentBase, message: AgentMessage) -> Any:
-            calls.note(message.id)
+            calls.note(message)
             if "gate" in does:
                 await asyncio.get_running_loop().run_in_executor(self._threads, self._gates.of(does["gate"]).wait)
             if "note" in does:
@@ -114,7 +106,7 @@ class Cast:
 
     def _plain(self, does: dict[str, Any], calls: Calls) -> Callable[..., Any]:
         def handle(agent: AgentBase, message: BlockingAgentMessage) -> Any:
-            calls.note(message.id)
+            calls.note(message)
             if "gate" in does:
                 self._gates.of(does["gate"]).wait()
             if "note" in does:
@@ -134,6 +126,8 @@ class Cast:
 
 
 def _marked(does: dict[str, Any]) -> Callable[..., Any]:
+    if does.get("digest"):
+        return on_digest()
     if does.get("obligation"):
         return on_obligation()
     return on_mention() if does.get("mention") else on_message(does.get("channel"))

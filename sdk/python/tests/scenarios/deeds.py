@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 from openintent_channels.models import Channel
 from scenarios.conversing import CONVERSING, INTERVAL
 from scenarios.following import Following
+from scenarios.handled import HANDLED, PATIENCE
 
 if TYPE_CHECKING:
     from scenarios.teller import Teller
 
 Said = dict[str, Any]
 Deed = Callable[["Teller", str, Said, dict[str, Any]], Awaitable[Any]]
-
-PATIENCE = 30.0
-"""How many seconds a step waits for something that must come."""
 
 FOLLOW_PATIENCE = 10.0
 
@@ -118,10 +116,6 @@ async def _wait(teller: Teller, _who: str, said: Said, _: Said) -> Any:
     return await asyncio.wait_for(teller.background[said["background"]], 2 * PATIENCE)
 
 
-async def _wait_handled(teller: Teller, _who: str, said: Said, _: Said) -> None:
-    await asyncio.wait_for(teller.cast.calls[said["agent"]].reach(said["count"]), PATIENCE)
-
-
 async def _start_agent(teller: Teller, _who: str, said: Said, _: Said) -> None:
     await teller.start_agent(said["agent"])
 
@@ -208,7 +202,6 @@ DEEDS: dict[str, Deed] = {
     "followed": _followed,
     "follow_ends": _follow_ends,
     "wait": _wait,
-    "wait_handled": _wait_handled,
     "start_agent": _start_agent,
     "stop_agent": _stop_agent,
     "status_note": _status_note,
@@ -223,4 +216,5 @@ DEEDS: dict[str, Deed] = {
     "move": _disturb,
     "use_replica": _use_replica,
     **CONVERSING,
+    **HANDLED,
 }

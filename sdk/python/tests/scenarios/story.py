@@ -10,8 +10,10 @@ import yaml
 DIRECTORY = Path(__file__).resolve().parents[4] / "sdk" / "scenarios"
 
 _FILE = {"name", "engines", "disturbs", "intent", "agents", "steps"}
-_AGENT = {"id", "role", "concurrency", "handlers", "attention", "skip_unaddressed", "process", "drain"}
-_HANDLER = {"channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "obligation", "message_reply", "note"}
+_WAITING = {"compose", "digest_seconds", "max_chars"}
+_AGENT = {"id", "role", "concurrency", "handlers", "attention", "skip_unaddressed", "process", "drain", *_WAITING}
+_ABOUT = {"channel", "mention", "obligation", "digest"}
+_HANDLER = {"reply", "echo", "fail", "nothing", "gate", "ask", "message_reply", "note", *_ABOUT}
 _STEP = {"as", "do", "with", "expect", "expect_error", "save", "background", "repeat", "parallel"}
 _ERROR = {"class", "reason", "message_contains", "message_id"}
 
@@ -55,6 +57,9 @@ STEPS: dict[str, set[str]] = {
     "follow_ends": {"follow"},
     "wait": {"background"},
     "wait_handled": {"agent", "count"},
+    "handled": {"agent", "count"},
+    "together": {"agent", "messages"},
+    "digested": {"agent", "count"},
     "start_agent": {"agent"},
     "stop_agent": {"agent"},
     "status_note": {"agent", "note"},

@@ -13,14 +13,15 @@ from openintent_channels._answers import Answers
 from openintent_channels._calls import Calls
 from openintent_channels._effects import Accepted, Effect, Invoke, Open, Pause, Receive, Steps
 from openintent_channels._generated import agents_pb2, messages_pb2, subscriptions_pb2
-from openintent_channels._handlers import Handler
+from openintent_channels._handlers import DIGEST, Handler
 from openintent_channels._handling import Handling
 from openintent_channels._membership import Membership
 from openintent_channels._runtime import Runtime
 from openintent_channels._status_note import StatusNote
 from openintent_channels._structs import from_struct, to_struct
 from openintent_channels._tracing import Tracing
-from openintent_channels.errors import OpenIntentError
+from openintent_channels._waiting import Waiting
+from openintent_channels.errors import AlreadyExistsError, OpenIntentError
 
 _LONG = 10.0
 REQUEST = messages_pb2.MESSAGE_TYPE_REQUEST
@@ -60,6 +61,8 @@ class FakeServer:
         self.streams: list[_Stream] = []
         self.subscriptions = 0
         self.subscribed_at = 0
+        self.there: subscriptions_pb2.Subscription | None = None
+        """The subscription that is there; while there is one, no other is made."""
         self.stands_by = False
         self.status = agents_pb2.AGENT_STATUS_ACTIVE
         self.now = 0.0
@@ -115,7 +118,13 @@ class FakeServer:
             raise self.failing[name].pop(0)
         if effect.method is methods.UPSERT_AGENT:
             return agents_pb2.Agent(heartbeat_config=agents_pb2.HeartbeatConfig(interval_seconds=30))
+        if effect.method is methods.LIST_SUBSCRIPTIONS:
+            return subscriptions_pb2.ListSubscriptionsResponse(subscriptions=[self.there] if self.there else [])
+        if effect.method is methods.DELETE_SUBSCRIPTION:
+            self.there = None
         if effect.method is methods.CREATE_SUBSCRIPTION:
+            if self.there is not None:
+                raise AlreadyExistsError("taken", code="ALREADY_EXISTS", reason="SUBSCRIPTION_NAME_TAKEN")
             self.subscriptions += 1
             made = subscriptions_pb2.Subscription(id=f"sub_{self.subscriptions}", active=True)
             made.created_at.FromSeconds(self.subscribed_at)
@@ -197,12 +206,18 @@ def runtime(
     drain_seconds: float = 20,
     channels: Sequence[str | None] = (None,),
     note: StatusNote | None = None,
+    digests: Sequence[Callable[..., Any]] = (),
+    waiting: Waiting | None = None,
 ) -> Runtime:
     """Makes the runtime of an agent whose handlers take the messages of each of the channels; with None as one, of all."""
     connection: Any = server
     calls, tracing = Calls(sender="me", dice=lambda: 0.0), Tracing()
     log = AgentLog("me", "host:9", server.clock)
-    membership = Membership(connection, calls, log, "me", "role", None, (), registers=True, note=note or StatusNote())
+    membership = Membership(
+        connection, calls, log, "me", "role", None, (), registers=True, note=note or StatusNote(),
+        waiting=waiting or Waiting(),
+    )
     handlers = [Handler.of(channel, function) for channel in channels for function in functions]
+    handlers += [Handler.of(None, function, DIGEST) for function in digests]
     handling = Handling(handlers, Answers(connection, calls, tracing, log), tracing, concurrency)
     return Runtime(membership, handling, concurrency, drain_seconds)

@@ -1,6 +1,6 @@
 import { RecordingLogger } from "../unit/fakes.js";
-import { Agent } from "../../src/index.js";
-import type { ReceivedMessage } from "../../src/agent/message.js";
+import { Agent, type ReceivedDigest, type ReceivedMessage } from "../../src/index.js";
+import { summed } from "./handled.js";
 import type { AgentFile, HandlerFile } from "./scenario.js";
 import type { Names } from "./names.js";
 import { Condition, Gate } from "./waiting.js";
@@ -18,7 +18,9 @@ interface Actor {
 export class Cast {
   readonly #actors = new Map<string, Actor>();
   readonly #gates = new Map<string, Gate>();
-  readonly #handled = new Map<string, Set<string>>();
+  /** The messages that agents' handlers were called for, by their ids, in their order. */
+  readonly #handled = new Map<string, Map<string, ReceivedMessage>>();
+  readonly #digests = new Map<string, ReceivedDigest[]>();
   readonly #changed = new Condition();
 
   constructor(
@@ -39,11 +41,16 @@ export class Cast {
       ...(attention !== undefined && { attention }),
       ...(skipUnaddressed !== undefined && { skipUnaddressed }),
       ...(drain !== undefined && { drainSeconds: drain }),
+      ...(facts.compose !== undefined && { compose: facts.compose }),
+      ...(facts.digest_seconds !== undefined && { digestSeconds: facts.digest_seconds }),
+      ...(facts.max_chars !== undefined && { maxChars: facts.max_chars }),
       logger: new RecordingLogger(),
     });
     for (const handler of handlers) {
       const take = (message: ReceivedMessage): Promise<object | null> => this.#handle(name, agent, handler, message);
-      if (handler.obligation) {
+      if (handler.digest) {
+        agent.onDigest((digest) => this.#keep(name, digest));
+      } else if (handler.obligation) {
         agent.onObligation(take);
       } else if (handler.mention) {
         agent.onMention(take);
@@ -88,19 +95,50 @@ export class Cast {
     this.#gate(gate).open();
   }
 
-  /** Waits until an agent's handlers were called for that many different messages. */
-  async handled(id: string, count: number): Promise<void> {
-    const seen = (): number => this.#handled.get(id)?.size ?? 0;
+  /** Waits until an agent's handlers were called for that many different messages, and returns these in their order. */
+  async handled(id: string, count: number): Promise<ReceivedMessage[]> {
+    const seen = (): ReceivedMessage[] => [...(this.#handled.get(id)?.values() ?? [])];
     await this.#changed.until(
-      () => seen() >= count,
+      () => seen().length >= count,
       patience,
-      () => `${id} handled ${seen()} of ${count} messages`,
+      () => `${id} handled ${seen().length} of ${count} messages`,
     );
+    return seen();
+  }
+
+  /** Waits until an agent's handlers were called for these messages, and returns them. */
+  async these(id: string, wanted: readonly string[]): Promise<ReceivedMessage[]> {
+    const seen = (): ReceivedMessage[] => wanted.flatMap((one) => this.#handled.get(id)?.get(one) ?? []);
+    await this.#changed.until(
+      () => seen().length === wanted.length,
+      patience,
+      () => `${id} handled ${seen().length} of ${wanted.length} messages`,
+    );
+    return seen();
+  }
+
+  /** Waits until an agent's digests sum up that many messages, and returns what they say as one. */
+  async digested(id: string, count: number): Promise<object> {
+    const digests = (): ReceivedDigest[] => this.#digests.get(id) ?? [];
+    const messages = (): number => digests().reduce((sum, { messageCount }) => sum + messageCount, 0);
+    await this.#changed.until(
+      () => messages() >= count,
+      patience,
+      () => `the digests of ${id} sum up ${messages()} of ${count} messages`,
+    );
+    return summed(digests());
+  }
+
+  #keep(id: string, digest: ReceivedDigest): void {
+    this.#digests.set(id, [...(this.#digests.get(id) ?? []), digest]);
+    this.#changed.changed();
   }
 
   async #handle(id: string, agent: Agent, handler: HandlerFile, message: ReceivedMessage): Promise<object | null> {
-    const seen = this.#handled.get(id) ?? new Set();
-    this.#handled.set(id, seen.add(message.id));
+    const seen = this.#handled.get(id) ?? new Map<string, ReceivedMessage>();
+    if (!seen.has(message.id)) {
+      this.#handled.set(id, seen.set(message.id, message));
+    }
     this.#changed.changed();
     if (handler.gate !== undefined) {
       await this.#gate(handler.gate).opened;

@@ -15,6 +15,7 @@ export interface HandlerFile {
   ask?: { channel: string; to: string; payload: Values };
   mention?: boolean;
   obligation?: boolean;
+  digest?: boolean;
   message_reply?: Values;
   note?: string;
 }
@@ -25,6 +26,9 @@ export interface AgentFile {
   concurrency?: number;
   attention?: boolean;
   skip_unaddressed?: boolean;
+  compose?: boolean;
+  digest_seconds?: number;
+  max_chars?: number;
   process?: string;
   drain?: number;
   handlers: HandlerFile[];
@@ -53,8 +57,11 @@ export interface ScenarioFile {
 
 const fields = {
   scenario: ["name", "engines", "disturbs", "intent", "agents", "steps"],
-  agent: ["id", "role", "concurrency", "handlers", "attention", "skip_unaddressed", "process", "drain"],
-  handler: ["channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "obligation", "message_reply", "note"],
+  agent: [
+    ...["id", "role", "concurrency", "handlers", "attention", "skip_unaddressed", "process", "drain"],
+    ...["compose", "digest_seconds", "max_chars"],
+  ],
+  handler: ["channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "obligation", "digest", "message_reply", "note"],
   step: ["as", "do", "with", "save", "background", "repeat", "parallel", "expect", "expect_error"],
 };
 

@@ -2,13 +2,14 @@ import { setTimeout } from "node:timers/promises";
 import type { CreateChannelOptions } from "../../src/channels.js";
 import { conversing, interval } from "./conversing.js";
 import { BackgroundFollowing } from "./followings.js";
+import { expectTogether } from "./handled.js";
 import type { Play } from "./play.js";
 import { checkAgent, type AgentFile, type Values } from "./scenario.js";
 import { step, type Step } from "./step.js";
 
 function channelOptions({ members, member_policy, options }: Values): CreateChannelOptions {
-  const { audit, ttl_seconds: ttlSeconds, max_messages: maxMessages } = options ?? {};
-  return { members, memberPolicy: member_policy, options: { audit, ttlSeconds, maxMessages } };
+  const { audit, ttl_seconds: ttlSeconds, max_messages: maxMessages, turn_budget: turnBudget } = options ?? {};
+  return { members, memberPolicy: member_policy, options: { audit, ttlSeconds, maxMessages, turnBudget } };
 }
 
 const channelFields = ["channel", "members", "member_policy", "options"];
@@ -110,6 +111,15 @@ export const steps: Record<string, Step> = {
     await play.cast.handled(play.names.plain(fields["agent"]), fields["count"]);
     return null;
   }),
+  handled: step(["agent", "count"], async ({ play, fields }) => {
+    const messages = await play.cast.handled(play.names.plain(fields["agent"]), fields["count"]);
+    return messages.map(({ id, payload, attention }) => ({ id, payload, attention }));
+  }),
+  together: step(["agent", "messages"], async ({ play, fields }) => {
+    expectTogether(await play.cast.these(play.names.plain(fields["agent"]), fields["messages"]));
+    return null;
+  }),
+  digested: step(["agent", "count"], ({ play, fields }) => play.cast.digested(play.names.plain(fields["agent"]), fields["count"])),
   start_agent: step(["agent"], async ({ play, fields, where }) => {
     checkAgent(fields["agent"] as AgentFile, where);
     await play.cast.start(fields["agent"] as AgentFile);
