@@ -231,6 +231,6 @@ func (c Channel) options() *openintentv1.ChannelOptions {
 		history = openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN
 	}
 	return &openintentv1.ChannelOptions{
-		Audit: &c.Audit, TtlSeconds: c.TTLSeconds, MaxMessages: &c.MaxMessages, History: &history,
+		Audit: &c.Audit, TtlSeconds: c.TTLSeconds, MaxMessages: &c.MaxMessages, History: &history, TurnBudget: &c.TurnBudget,
 	}
 }

@@ -50,12 +50,13 @@ func wrongChannelName(name string) string {
 func (r *reader) channel(at entry) Channel {
 	channel := Channel{
 		At: at.at, Name: at.name, Policy: openintentv1.MemberPolicy_MEMBER_POLICY_INTENT, MaxMessages: defaultMessages,
+		TurnBudget: defaultBudget,
 	}
 	for _, e := range r.entries(at.value, "channel "+quoted(at.name), textKeys) {
 		switch {
 		case !knownChannelKey(e.name):
-			r.problem(e.at, "%s is unknown; a channel has members, member_policy, audit, ttl_seconds, max_messages, history and task_id.",
-				quoted(e.name))
+			r.problem(e.at, "%s is unknown; a channel has members, member_policy, audit, ttl_seconds, max_messages, history, "+
+				"turn_budget and task_id.", quoted(e.name))
 		case !isNull(e.value):
 			r.setting(&channel, e)
 		}
@@ -65,7 +66,7 @@ func (r *reader) channel(at entry) Channel {
 
 func knownChannelKey(name string) bool {
 	switch name {
-	case "members", "member_policy", "audit", "ttl_seconds", "max_messages", "history", "task_id":
+	case "members", "member_policy", "audit", "ttl_seconds", "max_messages", "history", "turn_budget", "task_id":
 		return true
 	}
 	return false
@@ -88,9 +89,23 @@ func (r *reader) setting(channel *Channel, e entry) {
 		}
 	case "history":
 		channel.FromJoin = r.fromJoin(e.value)
+	case "turn_budget":
+		channel.TurnBudget = r.turnBudget(e.value)
 	case "task_id":
 		channel.TaskID = r.bounded(e.value, "task_id", maxID)
 	}
+}
+
+// turnBudget reads a number of messages, or 0 for no brake.
+func (r *reader) turnBudget(node *yaml.Node) (budget int64) {
+	switch {
+	case node.Kind != yaml.ScalarNode || node.ShortTag() != "!!int":
+		r.problem(position(node), "turn_budget must be a whole number, not %s.", kind(node))
+	case node.Decode(&budget) != nil || budget != 0 && (budget < leastBudget || budget > mostBudget):
+		r.problem(position(node), "turn_budget is %s; it is 0, for no brake, or lies between %d and %d.",
+			shortened(node.Value), leastBudget, mostBudget)
+	}
+	return budget
 }
 
 func (r *reader) members(e entry) (members []string) {

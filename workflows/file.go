@@ -26,6 +26,9 @@ const (
 	maxMaxMessages  = 1_000_000_000
 	formatVersion   = "1.0"
 	defaultMessages = 1000
+	leastBudget     = 2
+	mostBudget      = 100
+	defaultBudget   = 20
 )
 
 // File is what a workflow file says about channels.
@@ -65,6 +68,8 @@ type Channel struct {
 	MaxMessages int64
 	// FromJoin hides earlier messages from members that are added later.
 	FromJoin bool
+	// TurnBudget is how many messages two agents alone may exchange within 10 minutes before the loop brake is put on; 0 for no brake.
+	TurnBudget int64
 	// TaskID is empty for a channel of the whole intent.
 	TaskID string
 }

@@ -28,9 +28,9 @@ func TestLoadReadsTheExampleOfTheRFC(t *testing.T) {
 		Channels: []Channel{
 			{
 				At: Position{6, 3}, Name: "data-clarification", Members: []string{"research-agent", "data-agent"},
-				Policy: explicit, Audit: true, MaxMessages: 1000,
+				Policy: explicit, Audit: true, MaxMessages: 1000, TurnBudget: 20,
 			},
-			{At: Position{11, 3}, Name: "progress", Policy: intent, MaxMessages: 1000},
+			{At: Position{11, 3}, Name: "progress", Policy: intent, MaxMessages: 1000, TurnBudget: 20},
 		},
 	}, file)
 }
@@ -44,13 +44,13 @@ func TestLoadReadsTheOtherHeader(t *testing.T) {
 		Channels: []Channel{
 			{
 				At: Position{32, 3}, Name: "hand-over", Members: []string{"research-agent", "writer"},
-				Policy: explicit, TTLSeconds: pointer(int64(86400)), MaxMessages: 50,
+				Policy: explicit, TTLSeconds: pointer(int64(86400)), MaxMessages: 50, TurnBudget: 8,
 			},
 			{
-				At: Position{39, 3}, Name: "review", Members: []string{"research-agent", "writer"},
-				Policy: intent, Audit: true, MaxMessages: 1000,
+				At: Position{40, 3}, Name: "review", Members: []string{"research-agent", "writer"},
+				Policy: intent, Audit: true, MaxMessages: 1000, TurnBudget: 20,
 			},
-			{At: Position{43, 3}, Name: "open house", Policy: intent, MaxMessages: 1000},
+			{At: Position{44, 3}, Name: "open house", Policy: intent, MaxMessages: 1000, TurnBudget: 20},
 		},
 	}, file)
 }
@@ -151,6 +151,9 @@ func TestParseNamesEachMistakeWithItsPlace(t *testing.T) {
 		"an endless one":      {begin + "channels: {a: {ttl_seconds: 99999999999999999999}}\n", []string{"2:29: ttl_seconds must be a whole number, not the number 99999999999999999999."}},
 		"half a second":       {begin + "channels: {a: {ttl_seconds: 0.5}}\n", []string{"2:29: ttl_seconds must be a whole number, not the number 0.5."}},
 		"a number as text":    {begin + "channels: {a: {max_messages: '5'}}\n", []string{`2:30: max_messages must be a whole number, not the text "5".`}},
+		"a budget as text":    {begin + "channels: {a: {turn_budget: many}}\n", []string{`2:29: turn_budget must be a whole number, not the text "many".`}},
+		"a budget of one":     {begin + "channels: {a: {turn_budget: 1}}\n", []string{"2:29: turn_budget is 1; it is 0, for no brake, or lies between 2 and 100."}},
+		"a large budget":      {begin + "channels: {a: {turn_budget: 101}}\n", []string{"2:29: turn_budget is 101; it is 0, for no brake, or lies between 2 and 100."}},
 		"too many messages":   {begin + "channels: {a: {max_messages: 1000000001}}\n", []string{"2:30: max_messages is 1000000001; it lies between 1 and 1000000000."}},
 		"a task as a number":  {begin + "channels: {a: {task_id: 5}}\n", []string{"2:25: task_id must be text, not the number 5; put it in quotes."}},
 

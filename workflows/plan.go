@@ -27,6 +27,7 @@ const (
 	settingTTL         = "ttl_seconds"
 	settingMaxMessages = "max_messages"
 	settingHistory     = "history"
+	settingTurnBudget  = "turn_budget"
 	settingTask        = "task_id"
 )
 
@@ -91,7 +92,7 @@ func difference(wanted Channel, existing *openintentv1.Channel) Change {
 		was = settings(existing.GetMemberPolicy(), existing.GetOptions(), existing.GetTaskId())
 	}
 	becomes := settings(wanted.Policy, wanted.options(), wanted.TaskID)
-	for _, name := range []string{settingPolicy, settingAudit, settingTTL, settingMaxMessages, settingHistory, settingTask} {
+	for _, name := range []string{settingPolicy, settingAudit, settingTTL, settingMaxMessages, settingHistory, settingTurnBudget, settingTask} {
 		if was[name] != becomes[name] {
 			change.Settings = append(change.Settings, Setting{name, was[name], becomes[name]})
 		}
@@ -115,7 +116,10 @@ func settings(policy openintentv1.MemberPolicy, options *openintentv1.ChannelOpt
 	}
 	values := map[string]any{
 		settingPolicy: words[policy], settingAudit: options.GetAudit(), settingMaxMessages: options.GetMaxMessages(),
-		settingHistory: "all",
+		settingHistory: "all", settingTurnBudget: int64(defaultBudget),
+	}
+	if options.TurnBudget != nil {
+		values[settingTurnBudget] = options.GetTurnBudget()
 	}
 	if options.GetHistory() == openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN {
 		values[settingHistory] = "from_join"
@@ -171,6 +175,13 @@ func (c Channel) words() []string {
 	}
 	if c.FromJoin {
 		words = append(words, "history from join")
+	}
+	switch c.TurnBudget {
+	case defaultBudget:
+	case 0:
+		words = append(words, "no loop brake")
+	default:
+		words = append(words, fmt.Sprintf("turn budget %d", c.TurnBudget))
 	}
 	if c.TaskID != "" {
 		words = append(words, "task "+c.TaskID)

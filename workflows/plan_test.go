@@ -13,13 +13,16 @@ import (
 func open(name string, change func(*openintentv1.Channel)) *openintentv1.Channel {
 	channel := &openintentv1.Channel{
 		Id: "chan_" + name, Name: name, MemberPolicy: intent,
-		Options: &openintentv1.ChannelOptions{Audit: pointer(false), MaxMessages: pointer(int64(1000))},
+		Options: &openintentv1.ChannelOptions{Audit: pointer(false), MaxMessages: pointer(int64(1000)), TurnBudget: pointer(int64(20))},
 	}
 	if change != nil {
 		change(channel)
 	}
 	return channel
 }
+
+// noBrake stands for a turn budget of 0 in fileWith, for which 0 is the default.
+const noBrake = -1
 
 func fileWith(channels ...Channel) *File {
 	for i := range channels {
@@ -29,6 +32,12 @@ func fileWith(channels ...Channel) *File {
 		}
 		if channels[i].MaxMessages == 0 {
 			channels[i].MaxMessages = 1000
+		}
+		switch channels[i].TurnBudget {
+		case 0:
+			channels[i].TurnBudget = 20
+		case noBrake:
+			channels[i].TurnBudget = 0
 		}
 	}
 	return &File{Name: "w.yaml", Channels: channels}
@@ -47,9 +56,13 @@ func TestCompareSaysWhatHasToChange(t *testing.T) {
 		"a plain one is missing": {Channel{Name: "a"}, nil, "+ channel a (intent)", nil},
 		"a full one is missing": {
 			Channel{
-				Name: "a", Members: []string{"x"}, Policy: explicit, Audit: true, TTLSeconds: pointer(int64(60)), MaxMessages: 5, TaskID: "t1",
+				Name: "a", Members: []string{"x"}, Policy: explicit, Audit: true, TTLSeconds: pointer(int64(60)), MaxMessages: 5, TurnBudget: 8, TaskID: "t1",
 			}, nil,
-			"+ channel a (explicit, 1 member, audit, ttl 60 s, max 5 messages, task t1)", nil,
+			"+ channel a (explicit, 1 member, audit, ttl 60 s, max 5 messages, turn budget 8, task t1)", nil,
+		},
+		"one without a brake is missing": {Channel{Name: "a", TurnBudget: noBrake}, nil, "+ channel a (intent, no loop brake)", nil},
+		"a budget": {
+			Channel{Name: "a", TurnBudget: noBrake}, open("a", nil), "~ channel a: turn_budget 20 -> 0", []string{"options.turn_budget"},
 		},
 		"nothing differs": {Channel{Name: "a"}, open("a", nil), "= channel a", nil},
 		"members in another order": {
@@ -124,5 +137,6 @@ func TestAChangeAsData(t *testing.T) {
 	require.Equal(t, []string{}, changes[0].Removed)
 	require.Equal(t, []Setting{
 		{"member_policy", nil, "intent"}, {"audit", nil, false}, {"max_messages", nil, int64(1000)}, {"history", nil, "all"},
+		{"turn_budget", nil, int64(20)},
 	}, changes[1].Settings, "a new channel's change has all of its settings")
 }

@@ -46,7 +46,7 @@ func TestApplyPrintsJSON(t *testing.T) {
 				"settings": [
 					{"name": "member_policy", "from": null, "to": "intent"}, {"name": "audit", "from": null, "to": false},
 					{"name": "ttl_seconds", "from": null, "to": 60}, {"name": "max_messages", "from": null, "to": 1000},
-					{"name": "history", "from": null, "to": "all"}
+					{"name": "history", "from": null, "to": "all"}, {"name": "turn_budget", "from": null, "to": 20}
 				]
 			}]
 		}`, text)

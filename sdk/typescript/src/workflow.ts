@@ -13,6 +13,8 @@ export interface WorkflowChannel {
   /** Null: the server's usual number. */
   readonly maxMessages: number | null;
   readonly history: ChannelHistory;
+  /** After how many messages that two agents alone exchange the loop brake is put on; 0: never; null: the server's usual number. */
+  readonly turnBudget: number | null;
   /** A task of the intent, with which the channel ends; null: the whole intent. */
   readonly taskId: string | null;
 }
@@ -72,7 +74,7 @@ export function readWorkflow(content: unknown): Workflow {
 }
 
 function readChannel(channel: Record<string, unknown>, place: string): WorkflowChannel {
-  knowing(channel, ["members", "member_policy", "audit", "ttl_seconds", "max_messages", "history", "task_id"], place);
+  knowing(channel, ["members", "member_policy", "audit", "ttl_seconds", "max_messages", "history", "turn_budget", "task_id"], place);
   const policy = channel["member_policy"] ?? "intent";
   if (policy !== "intent" && policy !== "explicit") {
     throw badField(`${place}.member_policy`, "must be explicit or intent");
@@ -93,6 +95,7 @@ function readChannel(channel: Record<string, unknown>, place: string): WorkflowC
     ttlSeconds: optional(channel["ttl_seconds"], isCount, `${place}.ttl_seconds`, "a whole number above 0"),
     maxMessages: optional(channel["max_messages"], isCount, `${place}.max_messages`, "a whole number above 0"),
     history,
+    turnBudget: optional(channel["turn_budget"], isCountOrNone, `${place}.turn_budget`, "a whole number of 0 or more"),
     taskId: optional(channel["task_id"], isText, `${place}.task_id`, "a task's id"),
   };
 }
@@ -125,6 +128,10 @@ function isFlag(value: unknown): value is boolean {
 
 function isCount(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value > 0;
+}
+
+function isCountOrNone(value: unknown): value is number {
+  return value === 0 || isCount(value);
 }
 
 /** A value that `is` recognizes, or null when there is none. */

@@ -109,7 +109,7 @@ def _agents(said: Any) -> Iterator[tuple[str, Any]]:
 def _channel(name: str, said: Any) -> WorkflowChannel:
     path = f"channels.{name}"
     members = _object(said, path)
-    known = ("members", "member_policy", "audit", "ttl_seconds", "max_messages", "history", "task_id")
+    known = ("members", "member_policy", "audit", "ttl_seconds", "max_messages", "history", "turn_budget", "task_id")
     for key in members:
         if key not in known:
             raise WorkflowError(f"{path}.{key} is unknown; a channel has {', '.join(known)}")
@@ -129,6 +129,7 @@ def _channel(name: str, said: Any) -> WorkflowChannel:
             ttl_seconds=_typed(members.get("ttl_seconds"), int, f"{path}.ttl_seconds"),
             max_messages=_typed(members.get("max_messages"), int, f"{path}.max_messages"),
             history=history,
+            turn_budget=_typed(members.get("turn_budget"), int, f"{path}.turn_budget"),
         ),
         _typed(members.get("task_id"), str, f"{path}.task_id"),
     )

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Agent } from "../../src/agent/agent.js";
+import { Digests } from "../../src/agent/digests.js";
 import { AgentLog } from "../../src/agent/log.js";
 import { Presence } from "../../src/agent/presence.js";
 import { StatusNote } from "../../src/agent/status-note.js";
@@ -141,7 +142,34 @@ test("a refusal that waiting cannot mend ends the run, and the wait for its star
 });
 
 test("impossible options are refused", () => {
-  for (const options of [{ id: "" }, { id: "me", concurrency: 0 }, { id: "me", drainSeconds: -1 }]) {
+  for (const options of [
+    { id: "" },
+    { id: "me", concurrency: 0 },
+    { id: "me", drainSeconds: -1 },
+    { id: "me", digestSeconds: 0 },
+    { id: "me", digestSeconds: 1.5 },
+    { id: "me", maxChars: -1 },
+  ]) {
     assert.throws(() => new Agent(options), InvalidArgumentError);
   }
+});
+
+test("digests go to all of their handlers, and are told at debug level without any", async () => {
+  const summary = { messageCount: 7, counts: [], subjects: [], spans: [], leftOutCount: 0, attention: null, attempt: 1 };
+  const told = new RecordingLogger();
+  const agentLog = new AgentLog("me", "here", told, new FakeClock());
+  const { signal } = new AbortController();
+  const digests = new Digests();
+  await digests.handle(summary, signal, agentLog);
+  const handled: unknown[] = [];
+  digests.add(() => {
+    throw new Error("out of paper");
+  });
+  digests.add(async (digest) => void handled.push(digest));
+  await digests.handle(summary, signal, agentLog);
+  assert.deepEqual(handled, [{ ...summary, signal }]);
+  assert.deepEqual(told.lines, [
+    "debug agent me has no handler for digests, and leaves out one of 7 messages",
+    "error agent me: the handler for digests failed: out of paper",
+  ]);
 });

@@ -15,6 +15,7 @@ channels:
     member_policy: explicit
     audit: true
     ttl_seconds: 60
+    turn_budget: 0
     task_id: task_1
   progress:
   again:
@@ -45,6 +46,7 @@ test("channels and handlers are read, and the rest is ignored", async () => {
     ttlSeconds: 60,
     maxMessages: null,
     history: "all",
+    turnBudget: 0,
     taskId: "task_1",
   });
   assert.equal(channels["again"]?.audit, true);
@@ -55,6 +57,7 @@ test("channels and handlers are read, and the rest is ignored", async () => {
     ttlSeconds: null,
     maxMessages: null,
     history: "all",
+    turnBudget: null,
     taskId: null,
   });
   assert.deepEqual(agents["research-agent"]?.onMessage, [
