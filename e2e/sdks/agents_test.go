@@ -24,8 +24,15 @@ type running struct {
 // runAgent runs an agent with this handler and returns once it receives messages.
 func runAgent(t *testing.T, client *openintent.Client, id string, handle openintent.Handler) *running {
 	t.Helper()
+	return runAgentWith(t, client, openintent.AgentOptions{ID: id}, handle)
+}
+
+// runAgentWith does the same with these options and the agent's role.
+func runAgentWith(t *testing.T, client *openintent.Client, options openintent.AgentOptions, handle openintent.Handler) *running {
+	t.Helper()
 	ready := make(chan struct{})
-	agent := client.Agent(openintent.AgentOptions{ID: id, Role: "role-of-" + id, Ready: func() { close(ready) }})
+	options.Role, options.Ready = "role-of-"+options.ID, func() { close(ready) }
+	agent := client.Agent(options)
 	agent.OnMessage("", handle)
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &running{agent, cancel, make(chan error, 1)}
@@ -103,6 +110,41 @@ func TestAnotherProcessTakesAnAgentOver(t *testing.T) {
 		}, harness.Patience, 50*time.Millisecond, "the agent that took over is not leaving")
 		standby.leave(t)
 		require.Equal(t, []any{2.0}, seen)
+	})
+}
+
+func TestTheProcessThatStartsLastDecidesHowMessagesWait(t *testing.T) {
+	harness.Each(t, func(t *testing.T, h *harness.Server) {
+		client, channel := room(t, h, harness.Key)
+		subscription := func() *openintentv1.Subscription {
+			listed, err := client.As("worker").Raw().Subscriptions.ListSubscriptions(t.Context(), &openintentv1.ListSubscriptionsRequest{
+				SubscriberId: proto.String("worker"),
+			})
+			require.NoError(t, err)
+			require.Len(t, listed.GetSubscriptions(), 1)
+			return listed.GetSubscriptions()[0]
+		}
+		ask := func() any {
+			answer, err := channel.AskWith(t.Context(), openintent.Question{
+				To: "worker", Timeout: harness.Patience, Conversation: openintent.Conversation{Priority: openintent.PriorityUrgent},
+			})
+			require.NoError(t, err)
+			return answer.Payload["by"]
+		}
+		first := runAgent(t, client, "worker", answering("first"))
+		require.Equal(t, "first", ask())
+		require.Nil(t, subscription().Compose)
+		options := openintent.AgentOptions{ID: "worker", Compose: true, Digest: time.Hour, MaxChars: 900}
+		second := runAgentWith(t, client, options, answering("second"))
+		made := subscription()
+		require.Equal(t, []any{true, int32(3600), int32(900)}, []any{made.GetCompose(), made.GetDigestSeconds(), made.GetMaxChars()})
+
+		// The process that was there before goes on over the new subscription.
+		require.Contains(t, []any{"first", "second"}, ask())
+		second.leave(t)
+		require.Equal(t, "first", ask())
+		require.Equal(t, made.GetId(), subscription().GetId())
+		first.leave(t)
 	})
 }
 

@@ -44,7 +44,7 @@ func (r *receiver) beginAll(delivery *openintentv1.SubscriptionDelivery) *job {
 	return first
 }
 
-// messagesOf returns the messages of a delivery that handlers get, oldest first.
+// messagesOf returns the messages of a delivery that handlers get, oldest first. Several know the ids of all of them.
 func (r *receiver) messagesOf(delivery *openintentv1.SubscriptionDelivery) (messages []*Message) {
 	add := func(m *openintentv1.Message, intentID, channel string, position int64, attention *openintentv1.Attention) {
 		if m == nil || m.GetMessageType() == openintentv1.MessageType_MESSAGE_TYPE_RESPONSE || m.GetSender() == r.agent.options.ID {
@@ -53,13 +53,19 @@ func (r *receiver) messagesOf(delivery *openintentv1.SubscriptionDelivery) (mess
 		message := r.client.message(m)
 		message.IntentID, message.ChannelName = intentID, channel
 		message.Position, message.Attempt = position, int(delivery.GetAttempt())
-		message.Attention, message.SourceIDs = attentionOf(attention), delivery.GetSourceIds()
+		message.Attention = attentionOf(attention)
 		messages = append(messages, message)
 	}
 	for _, e := range delivery.GetEarlier() {
 		add(e.GetMessage(), e.GetIntentId(), e.GetChannelName(), e.GetPosition(), e.GetAttention())
 	}
 	add(delivery.GetMessage(), delivery.GetIntentId(), delivery.GetChannelName(), delivery.GetPosition(), delivery.GetAttention())
+	if len(messages) > 1 {
+		ids := make([]string, len(messages))
+		for i, message := range messages {
+			ids[i], message.SourceIDs = message.ID, ids
+		}
+	}
 	return messages
 }
 

@@ -25,7 +25,7 @@ func together(number int64, ids ...string) *openintentv1.SubscriptionDelivery {
 	newest := len(ids) - 1
 	delivery := &openintentv1.SubscriptionDelivery{
 		SubscriptionId: "sub", Number: number, Attempt: 1, IntentId: "i", ChannelName: "desk", Position: int64(newest + 1), Message: told(ids[newest]),
-		Attention: &openintentv1.Attention{Reason: "of " + ids[newest]}, SourceIds: ids,
+		Attention: &openintentv1.Attention{Reason: "of " + ids[newest]},
 	}
 	for i, id := range ids[:newest] {
 		delivery.Earlier = append(delivery.Earlier, &openintentv1.EarlierMessage{
@@ -96,7 +96,10 @@ func TestADeliveryComesAgainWhileOneOfItsMessagesIsNotHandled(t *testing.T) {
 
 func TestAMessageUnderWayHoldsTheDeliveryThatBringsItAgain(t *testing.T) {
 	r := receiverOf(t, &talking{t: t}, AgentOptions{})
-	r.agent.OnMessage("", func(context.Context, *Message) (any, error) { return nil, nil })
+	r.agent.OnMessage("", func(_ context.Context, m *Message) (any, error) {
+		require.Len(t, m.SourceIDs, map[string]int{"m2": 2}[m.ID])
+		return nil, nil
+	})
 	found := r.begin(r.client.message(told("m1")), delivered{}) // from the inbox
 	r.take(together(4, "m1", "m2"))
 	r.doNext()
@@ -111,6 +114,13 @@ func TestAMessageUnderWayHoldsTheDeliveryThatBringsItAgain(t *testing.T) {
 	r.take(delivery)
 	require.Empty(t, r.pending)
 	require.Len(t, r.done.waiting, 2)
+
+	// Nor do they count among the messages that came together.
+	delivery = together(6, "m5", "m6")
+	delivery.Message.MessageType = openintentv1.MessageType_MESSAGE_TYPE_RESPONSE
+	r.take(delivery)
+	r.doNext()
+	require.Len(t, r.done.waiting, 3)
 }
 
 func TestAMessagePutAsideDoesNotHoldUpTheOthers(t *testing.T) {

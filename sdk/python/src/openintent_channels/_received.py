@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._async_conversation_calls import AsyncConversationCalls
@@ -36,16 +36,24 @@ class Received:
     source_ids: tuple[str, ...] = ()
 
 
-def received_of(delivery: subscriptions_pb2.SubscriptionDelivery) -> list[Received]:
-    """Reads the messages of a delivery, oldest first: none of an event, several that waited for their sender to pause."""
+def received_of(delivery: subscriptions_pb2.SubscriptionDelivery, agent_id: str) -> list[Received]:
+    """Reads the messages of a delivery that an agent's handlers get, oldest first: none of an event, several that waited for
+    their sender to pause. Several know the ids of all of them."""
     entries: list[Any] = [*delivery.earlier, *([delivery] if delivery.HasField("message") else [])]
-    return [
+    messages = [
         Received(
-            entry.message, entry.intent_id, entry.channel_name, entry.position, delivery.attempt, given_attention(entry),
-            tuple(delivery.source_ids),
+            entry.message, entry.intent_id, entry.channel_name, entry.position, delivery.attempt, given_attention(entry)
         )
         for entry in entries
     ]
+    messages = [received for received in messages if is_for_handlers(received, agent_id)]
+    ids = tuple(received.wire.id for received in messages)
+    return [replace(received, source_ids=ids) for received in messages] if len(ids) > 1 else messages
+
+
+def is_for_handlers(received: Received, agent_id: str) -> bool:
+    """Whether handlers get a message: they get neither responses nor the agent's own messages."""
+    return received.wire.sender != agent_id and received.wire.message_type != messages_pb2.MESSAGE_TYPE_RESPONSE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,10 @@ from . import _methods as methods
 from ._agent_log import logger
 from ._conversation import takes_claims
 from ._effects import Accepted, Open, Pause, Receive, Stream
-from ._generated import messages_pb2, subscriptions_pb2
+from ._generated import subscriptions_pb2
 from ._handling import Handling, Outcome
 from ._membership import Membership, ends_agent
-from ._received import Received, received_of
+from ._received import Received, is_for_handlers, received_of
 from ._reporting import Reporting
 from ._turns import MOST_ASIDE, DigestJob, Job
 from ._work import Delivery, Work
@@ -223,14 +223,14 @@ class Runtime:
             attention = given_attention(item)
             self._looked_at = self._calls.clock()
             received = Received(item.message, item.intent_id, item.channel_name, None, 1, attention)
-            if jobs := self._take(received, None):
+            if is_for_handlers(received, self._membership.agent_id) and (jobs := self._take(received, None)):
                 self._queue.put_nowait(jobs)
 
     def _accept(self, wire: subscriptions_pb2.SubscriptionDelivery) -> None:
         """Takes up a delivery, or passes it over when it is not for handlers. What came with it is handled in turn, messages
         first and oldest first. If that comes to nothing for some of it, the delivery comes again; this process then leaves
         out the rest."""
-        messages, digest = received_of(wire), digest_of(wire)
+        messages, digest = received_of(wire, self._membership.agent_id), digest_of(wire)
         count = len(messages) + (digest is not None)
         delivery = Delivery((wire.subscription_id, wire.number), count)
         jobs: list[Job | DigestJob] = [job for received in messages for job in self._take(received, delivery)]
@@ -249,10 +249,7 @@ class Runtime:
     def _take(self, received: Received, numbered: Delivery | None) -> list[Job | DigestJob]:
         """Returns the job for a message, if it is to be handled."""
         wire, jobs = received.wire, list[Job | DigestJob]()
-        own = wire.sender == self._membership.agent_id or wire.message_type == messages_pb2.MESSAGE_TYPE_RESPONSE
-        if own:
-            self._work.pass_over(numbered)
-        elif self._reports is not None and self._is_unaddressed(received):
+        if self._reports is not None and self._is_unaddressed(received):
             self._reports.disposed(received, "ignored")
             self._work.pass_over(numbered)
         elif not self._handling.handles(received):

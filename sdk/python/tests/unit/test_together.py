@@ -25,7 +25,6 @@ RESPONSE = messages_pb2.MESSAGE_TYPE_RESPONSE
 def together(number: int, *ids: str) -> subscriptions_pb2.SubscriptionDelivery:
     """Makes a delivery of several messages, the last of which is its newest."""
     made = delivery(number, message(ids[-1], NOTIFY))
-    made.source_ids.extend(ids)
     made.attention.reason = f"of {ids[-1]}"
     for position, name in enumerate(ids[:-1], 1):
         earlier = made.earlier.add(intent_id="i", position=position, channel_name="talk", message=message(name, NOTIFY))
@@ -107,6 +106,22 @@ async def test_what_is_not_for_handlers_is_passed_over() -> None:
     made.earlier[0].message.sender, made.message.message_type = "me", RESPONSE
     server.deliver(made, together(5, "c", "d"), subscriptions_pb2.SubscriptionDelivery(subscription_id="sub_1", number=6))
     await server.until_acknowledged(4, 5, 6)
+    await agent.drain()
+
+    server, came = FakeServer(), list[tuple[str, ...]]()
+
+    async def handle(taken: AgentMessage) -> None:
+        came.append((taken.id, *taken.source_ids))
+
+    agent = runtime(server, handle)
+    await agent.start()
+    made = together(4, "a", "b", "c")
+    made.message.message_type = RESPONSE
+    alone = together(5, "d", "e")
+    alone.message.sender = "me"
+    server.deliver(made, alone)
+    await server.until_acknowledged(4, 5)
+    assert came == [("a", "a", "b"), ("b", "a", "b"), ("d",)]
     await agent.drain()
 
 

@@ -239,7 +239,7 @@ export class Receiving {
    * has ended. A repetition of a message waits until that message is handled; after that, it is done with.
    */
   #take({ number, received, digest }: Delivery, subscriptionId: string, acknowledging: Acknowledging): void {
-    const messages = received.filter((one) => isForHandlers(one, this.options.agentId));
+    const messages = together(received.filter((one) => isForHandlers(one, this.options.agentId)));
     const arrival = new Arrival(messages.length + (digest === null ? 0 : 1), () => acknowledging.done(number));
     const jobs: (() => Promise<void>)[] = messages
       .filter(({ message }) => this.#isNew(message.id, arrival))
@@ -337,6 +337,12 @@ export class Receiving {
       )
       .finally(() => this.#aside--);
   }
+}
+
+/** Messages that know the ids of all of them, if there are several. */
+function together(messages: readonly Received[]): readonly Received[] {
+  const sourceIds = messages.map(({ message }) => message.id);
+  return messages.length > 1 ? messages.map((one) => ({ ...one, sourceIds })) : messages;
 }
 
 /** Whether a subscription has ended, for example because its agent was deregistered, and must be created again. */

@@ -6,12 +6,12 @@ import { toAttention } from "./conversation-convert.js";
 
 /** The messages of a delivery, oldest first. */
 export function receivedBy(delivery: SubscriptionDelivery): Received[] {
-  const { attempt, sourceIds } = delivery;
+  const { attempt } = delivery;
   return [...delivery.earlier, delivery].flatMap((one: EarlierMessage | SubscriptionDelivery) => {
     const { message, intentId, channelName, position } = one;
     const attention = toAttention(one.attention);
     return message
-      ? [{ message: toMessage(message), intentId, channelName, position: Number(position), attempt, attention, sourceIds }]
+      ? [{ message: toMessage(message), intentId, channelName, position: Number(position), attempt, attention }]
       : [];
   });
 }

@@ -24,7 +24,7 @@ const digest: Digest = {
 const together = (number: number, ids: string[], summary: Digest | null = null): Delivery => ({
   number,
   standingBy: false,
-  received: ids.map((id) => ({ ...received(id), sourceIds: ids })),
+  received: ids.map((id) => received(id)),
   digest: summary,
 });
 
@@ -32,7 +32,8 @@ test("messages that come together are handled one after the other, and acknowled
   const server = new StreamingServer([[together(4, ["a", "b", "c"]), together(4, ["a", "b", "c"])], []]);
   const handled: string[] = [];
   let running = 0;
-  await play(server, async ({ message }) => {
+  await play(server, async ({ message, sourceIds }) => {
+    assert.deepEqual(sourceIds, ["a", "b", "c"]);
     assert.equal(++running, 1);
     assert.deepEqual(server.acknowledged, []);
     handled.push(message.id);
@@ -68,12 +69,17 @@ test("what is under way or not for handlers holds up no other message of its del
   const answer = { ...received("r", { messageType: "response" }) };
   const own = { ...received("o", { sender: "me" }) };
   const server = new StreamingServer([
-    [delivery(1, "a"), { ...together(2, ["a", "b"]) }, { number: 3, standingBy: false, received: [answer, own], digest: null }],
+    [
+      delivery(1, "a"),
+      together(2, ["a", "b"]),
+      { number: 3, standingBy: false, received: [answer, own], digest: null },
+      { number: 4, standingBy: false, received: [received("c"), own], digest: null },
+    ],
   ]);
   const handled: string[] = [];
-  await play(server, async ({ message }) => void handled.push(message.id));
-  assert.deepEqual(handled, ["a", "b"]);
-  assert.deepEqual(server.acknowledged.sort(), [1, 2, 3]);
+  await play(server, async ({ message, sourceIds = [] }) => void handled.push([message.id, ...sourceIds].join(" of ")));
+  assert.deepEqual(handled, ["a", "b of a of b", "c"]);
+  assert.deepEqual(server.acknowledged.sort(), [1, 2, 3, 4]);
 });
 
 test("a digest is handled after the messages beside it, and once", async () => {
@@ -144,14 +150,13 @@ test("a delivery is read with its earlier messages and its digest", () => {
     position: 9n,
     channelName: "desk",
     message: { id: "b", ...notify },
-    sourceIds: ["a", "b"],
     earlier: [{ intentId: "i", position: 8n, channelName: "hall", message: { id: "a", ...notify }, attention }],
   });
   assert.deepEqual(
     receivedBy(wire).map(({ message: { id }, ...rest }) => ({ id, ...rest, attention: rest.attention?.reason })),
     [
-      { id: "a", intentId: "i", channelName: "hall", position: 8, attempt: 2, attention: "digest", sourceIds: ["a", "b"] },
-      { id: "b", intentId: "i", channelName: "desk", position: 9, attempt: 2, attention: undefined, sourceIds: ["a", "b"] },
+      { id: "a", intentId: "i", channelName: "hall", position: 8, attempt: 2, attention: "digest" },
+      { id: "b", intentId: "i", channelName: "desk", position: 9, attempt: 2, attention: undefined },
     ],
   );
   assert.equal(digestBy(wire), null);
