@@ -1,6 +1,9 @@
 package jsonvalue
 
-import "iter"
+import (
+	"bytes"
+	"iter"
+)
 
 // Members walks the top level of an object in the order in which it is written. It yields each key, with its escapes resolved,
 // and the text of the key's value. The key is valid only until the next step. The text must have passed Check.
@@ -23,6 +26,25 @@ func Elements(list []byte) iter.Seq[[]byte] {
 		c.peek()
 		for range c.elements {
 			if !yield(c.skip()) {
+				return
+			}
+		}
+	}
+}
+
+// Strings walks all strings in an object or a list, however deep, in the order in which they are written, with their escapes resolved.
+// Keys are not among them. The text must have passed Check.
+func Strings(text []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		c := cursor{text: text}
+		for {
+			next := bytes.IndexByte(text[c.at:], '"')
+			if next < 0 {
+				return
+			}
+			c.at += next
+			raw := c.quoted()
+			if c.peek() != ':' && !yield(string(unescape(raw))) {
 				return
 			}
 		}

@@ -35,6 +35,21 @@ func TestElementsWalksAList(t *testing.T) {
 	}
 }
 
+func TestStringsWalksAllStringsButKeys(t *testing.T) {
+	var all []string
+	for text := range Strings([]byte(` { "a" : "b" , "c\"":["d",{"e" :"\u0066\"", "g":1},["h",[]],{}],"i":null,"":"" } `)) {
+		all = append(all, text)
+	}
+	require.Equal(t, []string{"b", "d", "f\"", "h", ""}, all)
+	for text := range Strings([]byte(`["a","b"]`)) {
+		require.Equal(t, "a", text)
+		break
+	}
+	for range Strings(nil) {
+		t.Fatal("there are no strings in nothing")
+	}
+}
+
 func TestUnquoteResolvesEscapes(t *testing.T) {
 	require.Equal(t, "a\"\n\U0001F600é", Unquote([]byte(`"a\"\n\uD83D\uDE00é"`)))
 }

@@ -2,6 +2,7 @@ package search
 
 import (
 	"iter"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -19,32 +20,36 @@ type word struct {
 // separate words, each sign is a word.
 func wordsOf(text string) iter.Seq[word] {
 	return func(yield func(word) bool) {
-		var lower []byte
-		start := 0
-		for at := 0; at <= len(text); {
+		begun, lower := -1, true // where the word under way begins, and whether it is its own lower case
+		for at := 0; ; {
 			r, width := utf8.DecodeRuneInString(text[at:])
 			single := standsAlone(r)
-			if width == 0 || single || !partOfWord(r) || r == utf8.RuneError {
-				if len(lower) > 0 && !yield(word{string(lower), start, at}) {
-					return
+			if !single && partOfWord(r) {
+				if begun < 0 {
+					begun, lower = at, true
 				}
-				lower = lower[:0]
-				if single && !yield(word{string(r), at, at + width}) {
-					return
-				}
-				if width == 0 {
-					return
-				}
+				lower = lower && unicode.ToLower(r) == r
 				at += width
 				continue
 			}
-			if len(lower) == 0 {
-				start = at
+			if begun >= 0 && !yield(wordAt(text, begun, at, lower)) {
+				return
 			}
-			lower = utf8.AppendRune(lower, unicode.ToLower(r))
+			begun = -1
+			if width == 0 || single && !yield(word{text[at : at+width], at, at + width}) {
+				return
+			}
 			at += width
 		}
 	}
+}
+
+func wordAt(text string, start, end int, lower bool) word {
+	said := text[start:end]
+	if !lower {
+		said = strings.Map(unicode.ToLower, said)
+	}
+	return word{said, start, end}
 }
 
 func partOfWord(r rune) bool {
