@@ -16,7 +16,7 @@ type IndexedWords struct {
 	Words  []string
 }
 
-// IndexWords returns the statements that add documents, in place of those with the same numbers.
+// IndexWords returns the statements that add documents. The index must not have one with the same number.
 func (tx *Tx) IndexWords(documents []IndexedWords) []Statement {
 	if len(documents) == 0 {
 		return nil

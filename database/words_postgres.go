@@ -46,8 +46,7 @@ func (p *postgresServer) indexWords(documents []IndexedWords) []Statement {
 		numbers[i], texts[i] = d.Number, joinWords(words, "'", "'", " ")
 	}
 	return []Statement{{
-		SQL: "INSERT INTO search_words (document, words) SELECT d, w::tsvector FROM unnest(?::bigint[], ?::text[]) AS v (d, w)" +
-			" ON CONFLICT (document) DO UPDATE SET words = EXCLUDED.words",
+		SQL:  "INSERT INTO search_words (document, words) SELECT d, w::tsvector FROM unnest(?::bigint[], ?::text[]) AS v (d, w)",
 		Args: []any{numbers, texts},
 	}}
 }

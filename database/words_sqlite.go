@@ -6,13 +6,11 @@ const mergedPages = 256
 func (s *sqliteFile) wordNumber() string { return "rowid" }
 
 func (s *sqliteFile) indexWords(documents []IndexedWords) []Statement {
-	statements := make([]Statement, len(documents))
+	numbers, texts := make([]int64, len(documents)), make([]string, len(documents))
 	for i, d := range documents {
-		statements[i] = Statement{
-			SQL: "INSERT OR REPLACE INTO search_words (rowid, words) VALUES (?, ?)", Args: []any{d.Number, joinWords(d.Words, "", "", " ")},
-		}
+		numbers[i], texts[i] = d.Number, joinWords(d.Words, "", "", " ")
 	}
-	return statements
+	return s.insert("search_words", []Column{{Name: "rowid", Values: numbers}, {Name: "words", Values: texts}}, "")
 }
 
 func (s *sqliteFile) emptyWords(others []string) []Statement {

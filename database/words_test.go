@@ -78,7 +78,10 @@ func TestWordsFindDocuments(t *testing.T) {
 			}))
 			last := documents[len(documents)-1]
 			requireFound(t, db, documents[3_000:], []string{"all"}, 0, last.Number+1, 512)
-			store([]database.IndexedWords{{Number: last.Number, Words: []string{"another"}}}) // in place of what it had
+			require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error {
+				again := tx.IndexWords([]database.IndexedWords{{Number: last.Number, Words: []string{"another"}}})
+				return tx.Pipeline(append([]database.Statement{tx.ForgetWords([]int64{last.Number})}, again...)...)
+			}))
 			requireFound(t, db, documents[3_000:len(documents)-1], []string{"all"}, 0, last.Number+1, 512)
 			require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error { return tx.Pipeline(tx.EmptyWords()...) }))
 			requireFound(t, db, nil, []string{"all"}, 0, last.Number+1, 512)

@@ -19,7 +19,8 @@
 //
 // # What holds
 //
-//   - The cursor of a log moves in the transaction that stores what lies before it. So a crash loses nothing and repeats nothing.
+//   - The cursor of a log moves in the transaction that stores what lies before it, and the index has nothing of what lies after it. So a
+//     crash loses nothing and repeats nothing.
 //   - Each change of the index makes another version, and is refused to whoever has read another version. So two replicas that take
 //     themselves for the one cannot undo each other's work, and what was removed does not come back.
 //   - A page looks at a bounded number of candidates, in a bounded time, and says if it left some out. Searches use the connections for

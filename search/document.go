@@ -8,6 +8,8 @@ import (
 const (
 	// maxIndexedWords is how many different words of a message the index has at most. Further ones are not found.
 	maxIndexedWords = 5_000
+	// usualWords is how many words there is room for at first.
+	usualWords = 32
 	// slots is how many documents may have the same microsecond.
 	slots = 1 << database.NumberBits
 	// latestMicros is the latest time that fits into a number.
@@ -24,11 +26,14 @@ type document struct {
 	micros, number int64
 	// words are those of its texts and its marks; none for a message that nobody can find.
 	words []string
+	// again is true if the index may have the message already.
+	again bool
 }
 
 func documentOf(m *message.Message) document {
 	d := document{intentNo: m.IntentNo, position: m.Position, micros: database.Micros(m.CreatedAt)}
-	known := make(map[string]struct{})
+	known := make(map[string]struct{}, usualWords)
+	d.words = make([]string, 0, usualWords)
 	for text := range textsOf(m) {
 		for w := range wordsOf(text) {
 			kept := indexed(w.text)

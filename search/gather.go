@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"database/sql"
+	"slices"
 
 	"openintent/database"
 	"openintent/messaging/message"
@@ -24,7 +25,7 @@ func (x *indexer) read(ctx context.Context, some []backlog) (*batch, error) {
 	err := x.service.db.Read(ctx, func(tx *database.Tx) error {
 		b = &batch{backlogs: some, through: make([]int64, len(some)), taken: make([]int, len(some))}
 		changed := make([]changes, len(some))
-		share := max(2, readMessages/len(some))
+		share := max(2, x.together/len(some))
 		bytes := 0
 		var statements []database.Statement
 		for i, one := range some {
@@ -37,14 +38,28 @@ func (x *indexer) read(ctx context.Context, some []backlog) (*batch, error) {
 		}
 		var again []database.Statement
 		for i, one := range some {
-			if statement := changed[i].again(tx, one, &b.through[i], share); statement != nil {
-				statement.Scan = b.scan(nil)
+			if changed[i].more(share) {
+				b.cut(i, changed[i].positions[share-1])
+			}
+			if statement := changed[i].again(tx, one, b.through[i]); statement != nil {
+				statement.Scan = b.scan(func(*message.Message) { b.documents[len(b.documents)-1].again = true })
 				again = append(again, *statement)
 			}
 		}
 		return tx.Pipeline(again...)
 	})
 	return b, err
+}
+
+// cut leaves out of the batch what a backlog has after a position.
+func (b *batch) cut(i int, position int64) {
+	if b.through[i] <= position {
+		return
+	}
+	b.through[i] = position
+	b.documents = slices.DeleteFunc(b.documents, func(d document) bool {
+		return d.intentNo == b.backlogs[i].intentNo && d.position > position
+	})
 }
 
 // messageColumns are those of a message that decide what the index has of it.
@@ -92,9 +107,7 @@ func (b *batch) scan(then func(*message.Message)) func(database.Row) error {
 			return err
 		}
 		b.documents = append(b.documents, documentOf(m))
-		if then != nil {
-			then(m)
-		}
+		then(m)
 		return nil
 	}
 }
@@ -116,15 +129,15 @@ func (c *changes) statement(one backlog, limit int) database.Statement {
 	}
 }
 
+// more tells whether there may be more changes than were read.
+func (c *changes) more(limit int) bool { return len(c.positions) == limit }
+
 // again returns the statement that reads the changed messages once more, and nil if there are none. Messages of the backlog itself were
-// read as they are now. If there are more changes than were read, the batch ends with the last one read.
-func (c *changes) again(tx *database.Tx, one backlog, through *int64, limit int) *database.Statement {
-	if len(c.positions) == limit {
-		*through = min(*through, c.positions[limit-1])
-	}
+// read as they are now.
+func (c *changes) again(tx *database.Tx, one backlog, through int64) *database.Statement {
 	var messages []int64
 	for i, position := range c.positions {
-		if position <= *through && c.messages[i] <= one.through {
+		if position <= through && c.messages[i] <= one.through {
 			messages = append(messages, c.messages[i])
 		}
 	}

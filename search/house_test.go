@@ -26,6 +26,7 @@ import (
 // house consists of the rooms up to this one on a fresh database, with a clock that the test moves, and one intent with one channel.
 type house struct {
 	url    string
+	now    func() time.Time
 	clock  *databasetest.Clock
 	faults databasetest.CommitFaults
 	rooms
@@ -49,19 +50,27 @@ func eachHouse(t *testing.T, run func(t *testing.T, h *house)) {
 	for _, engine := range databasetest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			t.Parallel()
-			h := &house{url: databasetest.URL(t, engine), clock: databasetest.NewClock()}
-			h.rooms = h.replica(t, false)
-			h.intent = h.newIntent(t)
-			h.channel = h.newChannel(t, &openintentv1.CreateChannelRequest{Name: "talk"})
+			clock := databasetest.NewClock()
+			h := newHouse(t, engine, clock.Now)
+			h.clock = clock
 			run(t, h)
 		})
 	}
 }
 
+func newHouse(tb testing.TB, engine database.Engine, now func() time.Time) *house {
+	tb.Helper()
+	h := &house{url: databasetest.URL(tb, engine), now: now}
+	h.rooms = h.replica(tb, false)
+	h.intent = h.newIntent(tb)
+	h.channel = h.newChannel(tb, &openintentv1.CreateChannelRequest{Name: "talk"})
+	return h
+}
+
 // replica opens the house's database once more, where that is possible, and builds rooms on it.
-func (h *house) replica(t *testing.T, off bool) rooms {
-	t.Helper()
-	db := databasetest.Open(t, database.Config{URL: h.url, Clock: h.clock.Now, Hooks: h.faults.Hooks()})
+func (h *house) replica(tb testing.TB, off bool) rooms {
+	tb.Helper()
+	db := databasetest.Open(tb, database.Config{URL: h.url, Clock: h.now, Hooks: h.faults.Hooks()})
 	r := rooms{db: db, intents: intents.New(intents.Config{DB: db}), agents: agents.New(agents.Config{DB: db})}
 	work := tasks.New(tasks.Config{DB: db, Intents: r.intents})
 	r.channels = channels.New(channels.Config{DB: db, Intents: r.intents, Tasks: work})
@@ -70,7 +79,7 @@ func (h *house) replica(t *testing.T, off bool) rooms {
 	})
 	r.Service = New(Config{DB: db, Intents: r.intents, Channels: r.channels, Messaging: r.talk, Off: off})
 	r.talk.Start()
-	t.Cleanup(r.talk.Stop)
+	tb.Cleanup(r.talk.Stop)
 	return r
 }
 
@@ -85,22 +94,22 @@ func asOperator() context.Context {
 }
 
 // newIntent makes an intent that the agent creator owns. It is open to everybody as long as nobody restricts it.
-func (h *house) newIntent(t *testing.T) *openintentv1.Intent {
-	t.Helper()
+func (h *house) newIntent(tb testing.TB) *openintentv1.Intent {
+	tb.Helper()
 	intent, err := h.intents.CreateIntent(as("creator"), &openintentv1.CreateIntentRequest{
 		Title: "T", Status: pointer(openintentv1.IntentStatus_INTENT_STATUS_ACTIVE),
 	})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return intent
 }
 
-func (h *house) newChannel(t *testing.T, req *openintentv1.CreateChannelRequest) *openintentv1.Channel {
-	t.Helper()
+func (h *house) newChannel(tb testing.TB, req *openintentv1.CreateChannelRequest) *openintentv1.Channel {
+	tb.Helper()
 	if req.IntentId == "" {
 		req.IntentId = h.intent.GetId()
 	}
 	channel, err := h.channels.CreateChannel(as("creator"), req)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return channel
 }
 
@@ -127,10 +136,10 @@ func (h *house) send(t *testing.T, agent string, req *openintentv1.SendMessageRe
 	return m
 }
 
-func payload(t *testing.T, fields map[string]any) *structpb.Struct {
-	t.Helper()
+func payload(tb testing.TB, fields map[string]any) *structpb.Struct {
+	tb.Helper()
 	object, err := structpb.NewStruct(fields)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return object
 }
 

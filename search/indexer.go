@@ -22,11 +22,13 @@ const (
 	// listedIntents is how many intents one list of those behind has, and sharedMessages how many messages one list indexes of each.
 	listedIntents  = 1_000
 	sharedMessages = 2_048
-	// readIntents is how many intents one reading covers. A reading takes at most readMessages messages, and not many more once their
-	// texts have readBytes.
-	readIntents  = 64
-	readMessages = 256
-	readBytes    = 1 << 20
+	// readIntents is how many intents one reading covers. A reading takes at most so many messages (together), and not many more once
+	// their texts have readBytes.
+	readIntents = 64
+	readBytes   = 1 << 20
+	// farBehind is from how many missing entries on the index lets others have the database for as long as it had it itself. With fewer
+	// it hurries.
+	farBehind = 20_000
 )
 
 // errElsewhere ends a turn because another replica has changed the index meanwhile.
@@ -45,11 +47,24 @@ type indexer struct {
 	// version is that of the index when the turn last looked. The index refuses changes by whoever knows another one.
 	version int64
 	filling bool
+	// far is true if the index is far behind.
+	far bool
+	// together is how many messages one transaction indexes at most.
+	together int
 	// unmerged is how many documents came since the index last tidied up.
 	unmerged int
 }
 
-// turn indexes what is behind, at most for some seconds.
+func newIndexer(s *Service) *indexer {
+	together := 2_048
+	if s.db.Engine() == database.SQLite {
+		together = 256 // while the index writes, sends wait
+	}
+	return &indexer{service: s, together: together}
+}
+
+// turn indexes what is behind, at most for some seconds. It leaves what comes meanwhile to the next turn, so that there is enough of it
+// for one transaction.
 func (x *indexer) turn(ctx context.Context) error {
 	began := x.service.db.Now()
 	if began.Sub(x.lastTurn) > idle {
@@ -88,7 +103,7 @@ func (x *indexer) work(ctx context.Context, until time.Time) error {
 				return err
 			}
 		}
-		if len(list.behind) == 0 || ctx.Err() != nil || !x.service.db.Now().Before(until) {
+		if list.whole || ctx.Err() != nil || !x.service.db.Now().Before(until) {
 			return ctx.Err()
 		}
 	}
@@ -176,10 +191,10 @@ func (x *indexer) index(ctx context.Context, l list, until time.Time) (whole boo
 	return whole, nil
 }
 
-// rest leaves the database to others for a part of the time for which the index had it; while the index is only being filled, for as long.
+// rest leaves the database to others for as long as the index had it, if there is much to do.
 func (x *indexer) rest(ctx context.Context, worked time.Duration) error {
-	if !x.filling {
-		worked /= 4
+	if !x.far {
+		return ctx.Err()
 	}
 	timer := time.NewTimer(min(worked, time.Second))
 	defer timer.Stop()
@@ -202,16 +217,18 @@ func (x *indexer) settle(ctx context.Context, l list) error {
 	})
 }
 
-// change makes another version of the index, which fails if another replica has made one.
-func (x *indexer) change(tx *database.Tx, completeThrough int64) error {
+// change makes another version of the index, which fails if another replica has made one. Further statements run in the same round trip;
+// if it fails, what they read does not count.
+func (x *indexer) change(tx *database.Tx, completeThrough int64, further ...database.Statement) error {
 	var changed int64
 	version := x.version
-	if err := tx.Pipeline(append(tx.CommitLazily(), database.Statement{
+	statements := append(tx.CommitLazily(), database.Statement{
 		SQL: "UPDATE search_state SET version = version + 1, complete_through = CASE WHEN CAST(? AS bigint) > 0 THEN CAST(? AS bigint) ELSE complete_through END" +
 			" WHERE one = 1 AND version = ?",
 		Args:     []any{completeThrough, completeThrough, version},
 		Affected: &changed,
-	})...); err != nil {
+	})
+	if err := tx.Pipeline(append(statements, further...)...); err != nil {
 		return err
 	}
 	if changed == 0 {
@@ -228,6 +245,7 @@ func (x *indexer) tell(l list) {
 		entries += max(b.last-b.through, 0)
 	}
 	x.service.behind.Store(entries)
+	x.far = entries > farBehind || !l.whole
 	switch {
 	case !x.filling && l.through == 0 && entries > 0:
 		x.filling = true

@@ -56,6 +56,7 @@ func TestSearchesFindWhatAPlainModelFinds(t *testing.T) {
 		databasetest.SearchBriefly(t)
 		rapid.Check(t, func(rt *rapid.T) {
 			w := &modelled{house: h, t: t, rt: rt, model: model{members: map[string][]string{}}}
+			w.indexer.together = rapid.IntRange(2, 8).Draw(rt, "together")
 			w.start()
 			for range rapid.IntRange(1, 25).Draw(rt, "steps") {
 				w.step()
@@ -201,7 +202,7 @@ func TestTwoReplicasFillOneIndex(t *testing.T) {
 		for range replicas {
 			require.NoError(t, <-stopped)
 		}
-		h.indexer = &indexer{service: h.Service}
+		h.indexer = newIndexer(h.Service)
 		h.index(t)
 		require.Equal(t, 100, h.documents(t))
 		require.Len(t, h.ids(t, as("bob"), &openintentv1.SearchMessagesRequest{Q: "word"}), 100)

@@ -117,6 +117,30 @@ func TestAnEditedMessageIsFoundByItsPresentContent(t *testing.T) {
 	})
 }
 
+// A reading that ends with a change leaves the messages after it to the next one, which reads them once.
+func TestMoreEditsThanOneReadingTakes(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		edited := h.say(t, "ada", "bob", "word")
+		h.index(t)
+		for _, text := range []string{"one", "two", "three", "word again"} {
+			_, err := h.talk.UpdateMessage(as("ada"), &openintentv1.UpdateMessageRequest{
+				ChannelId: edited.GetChannelId(), MessageId: edited.GetId(), Payload: payload(t, map[string]any{"text": text}),
+			})
+			require.NoError(t, err)
+		}
+		found := []*openintentv1.Message{edited}
+		for range 5 {
+			found = append([]*openintentv1.Message{h.say(t, "ada", "bob", "word")}, found...)
+		}
+		h.indexer.together = 2
+		h.index(t)
+		h.finds(t, "bob", "word", found...)
+		h.finds(t, "bob", "again", edited)
+		h.finds(t, "bob", "three")
+		require.Equal(t, 6, h.documents(t))
+	})
+}
+
 func TestRemovedMessagesLeaveTheIndex(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		small := h.newChannel(t, &openintentv1.CreateChannelRequest{
@@ -166,7 +190,7 @@ func TestTwoReplicasDoNotUndoEachOther(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		m := h.say(t, "ada", "bob", "word")
 		ctx := context.Background()
-		late := &indexer{service: h.Service}
+		late := newIndexer(h.Service)
 		list, err := late.list(ctx)
 		require.NoError(t, err)
 		read, err := late.read(ctx, list.behind)
@@ -188,7 +212,7 @@ func TestACrashOfTheIndexerLosesNothing(t *testing.T) {
 			require.Error(t, h.Index(context.Background()))
 			h.faults.FailBefore(0)
 		}
-		h.indexer = &indexer{service: h.Service} // as after a restart
+		h.indexer = newIndexer(h.Service) // as after a restart
 		h.index(t)
 		h.finds(t, "bob", "word", all...)
 		require.Equal(t, 5, h.documents(t))
@@ -222,7 +246,7 @@ func TestSearchThatIsOffIsRefusedAndKeepsNothing(t *testing.T) {
 		page, err := h.SearchMessages(as("bob"), &openintentv1.SearchMessagesRequest{Q: "word"})
 		require.NoError(t, err)
 		require.Nil(t, page.GetCompleteThrough())
-		h.indexer = &indexer{service: h.Service}
+		h.indexer = newIndexer(h.Service)
 		h.index(t)
 		h.finds(t, "bob", "word", m)
 	})

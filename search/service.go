@@ -61,7 +61,7 @@ func New(cfg Config) *Service {
 		reader:   reading.Reader{Intents: cfg.Intents, Channels: cfg.Channels},
 		underWay: make(map[string]int),
 	}
-	s.indexer = &indexer{service: s}
+	s.indexer = newIndexer(s)
 	if !cfg.Off {
 		cfg.Messaging.OnRemoved(removed)
 	}

@@ -14,13 +14,14 @@ func (x *indexer) store(ctx context.Context, b *batch) error {
 		return cmp.Or(cmp.Compare(one.micros, other.micros), cmp.Compare(one.intentNo, other.intentNo), cmp.Compare(one.position, other.position))
 	})
 	err := x.service.db.Write(ctx, func(tx *database.Tx) error {
-		if err := x.change(tx, 0); err != nil {
+		p := putting{tx: tx, documents: slices.Clone(b.documents)}
+		if err := x.change(tx, 0, p.look()...); err != nil {
 			return err
 		}
 		if err := forgetAhead(tx, b.backlogs); err != nil {
 			return err
 		}
-		if err := put(tx, slices.Clone(b.documents)); err != nil {
+		if err := p.put(); err != nil {
 			return err
 		}
 		tx.SendWithCommit(cursors(tx, b)...)
@@ -59,80 +60,114 @@ func cursors(tx *database.Tx, b *batch) []database.Statement {
 		tx.Update("search_cursors", []database.Column{intent}, []database.Column{position})...)
 }
 
-// put brings documents into the index. What the index has of their messages goes.
-func put(tx *database.Tx, documents []document) error {
-	if len(documents) == 0 {
+// putting is how a transaction brings documents, which are in the order of time, into the index.
+type putting struct {
+	tx        *database.Tx
+	documents []document
+	// former are the numbers that the index has of messages that come again, and taken those of the wanted ones that it has of any.
+	former, taken []int64
+}
+
+// look returns the statements that the transaction begins with. What the index has of messages that come again goes, so it is looked up.
+// The index has nothing of the others: they lie after the cursor of their log.
+func (p *putting) look() (statements []database.Statement) {
+	var intentNos, positions []int64
+	for _, d := range p.documents {
+		if d.again {
+			intentNos, positions = append(intentNos, d.intentNo), append(positions, d.position)
+		}
+	}
+	if len(positions) > 0 {
+		statements = append(statements, documentsAt(p.tx, &p.former, intentNos, positions))
+	}
+	p.documents = slices.DeleteFunc(p.documents, func(d document) bool { return len(d.words) == 0 })
+	for i := range p.documents {
+		d := &p.documents[i]
+		d.number = numberAt(d.micros) + d.intentNo%slots
+	}
+	p.spread()
+	return append(statements, p.occupied())
+}
+
+// put does the rest, after the look.
+func (p *putting) put() error {
+	if err := remove(p.tx, p.former); err != nil {
+		return err
+	}
+	for p.taken = without(p.taken, p.former); len(p.taken) > 0; {
+		p.avoid()
+		p.spread()
+		p.taken = nil
+		if err := p.tx.Pipeline(p.occupied()); err != nil {
+			return err
+		}
+	}
+	if len(p.documents) == 0 {
 		return nil
 	}
-	intentNos, positions := make([]int64, len(documents)), make([]int64, len(documents))
-	for i, d := range documents {
+	intentNos, positions := make([]int64, len(p.documents)), make([]int64, len(p.documents))
+	words := make([]database.IndexedWords, len(p.documents))
+	for i, d := range p.documents {
 		intentNos[i], positions[i] = d.intentNo, d.position
+		words[i] = database.IndexedWords{Number: d.number, Words: d.words}
 	}
-	if err := forget(tx, intentNos, positions); err != nil {
-		return err
-	}
-	documents = slices.DeleteFunc(documents, func(d document) bool { return len(d.words) == 0 })
-	if err := number(tx, documents); err != nil || len(documents) == 0 {
-		return err
-	}
-	var numbers []int64
-	intentNos, positions = nil, nil
-	var words []database.IndexedWords
-	for _, d := range documents {
-		numbers, intentNos, positions = append(numbers, d.number), append(intentNos, d.intentNo), append(positions, d.position)
-		words = append(words, database.IndexedWords{Number: d.number, Words: d.words})
-	}
-	tx.SendWithCommit(tx.Insert("search_documents",
-		database.Column{Name: "document", Values: numbers},
+	p.tx.SendWithCommit(p.tx.Insert("search_documents",
+		database.Column{Name: "document", Values: p.numbers()},
 		database.Column{Name: "intent_no", Values: intentNos},
 		database.Column{Name: "position", Values: positions})...)
-	tx.SendWithCommit(tx.IndexWords(words)...)
+	p.tx.SendWithCommit(p.tx.IndexWords(words)...)
 	return nil
 }
 
-// number gives documents, which are in the order of time, numbers that no other document has. Those of one microsecond get different
-// ones. Where two documents want the same number, the later one gets the next.
-func number(tx *database.Tx, documents []document) error {
-	for i := range documents {
-		d := &documents[i]
-		d.number = numberAt(d.micros) + d.intentNo%slots
+// spread gives the documents different numbers, in their order. Where two want the same number, the later one gets the next.
+func (p *putting) spread() {
+	slices.SortStableFunc(p.documents, func(one, other document) int { return cmp.Compare(one.number, other.number) })
+	for i := 1; i < len(p.documents); i++ {
+		p.documents[i].number = max(p.documents[i].number, p.documents[i-1].number+1)
 	}
-	for {
-		slices.SortStableFunc(documents, func(one, other document) int { return cmp.Compare(one.number, other.number) })
-		numbers := make([]int64, len(documents))
-		for i := range documents {
-			if i > 0 {
-				documents[i].number = max(documents[i].number, documents[i-1].number+1)
-			}
-			numbers[i] = documents[i].number
-		}
-		taken := make(map[int64]struct{})
-		in, argument := tx.In("document", numbers)
-		err := tx.Pipeline(database.Statement{
-			SQL: "SELECT document FROM search_documents WHERE " + in, Args: []any{argument},
-			Scan: func(row database.Row) error {
-				var number int64
-				err := row.Scan(&number)
-				taken[number] = struct{}{}
-				return err
-			},
-		})
-		if err != nil || len(taken) == 0 {
-			return err
-		}
-		for i := range documents {
-			if _, other := taken[documents[i].number]; other {
-				documents[i].number++
-			}
+}
+
+// avoid moves the documents whose numbers are taken.
+func (p *putting) avoid() {
+	taken := make(map[int64]struct{}, len(p.taken))
+	for _, number := range p.taken {
+		taken[number] = struct{}{}
+	}
+	for i := range p.documents {
+		if _, other := taken[p.documents[i].number]; other {
+			p.documents[i].number++
 		}
 	}
+}
+
+func (p *putting) numbers() []int64 {
+	numbers := make([]int64, len(p.documents))
+	for i, d := range p.documents {
+		numbers[i] = d.number
+	}
+	return numbers
+}
+
+// occupied returns the statement that finds which of the numbers are taken.
+func (p *putting) occupied() database.Statement {
+	in, argument := p.tx.In("document", p.numbers())
+	return database.ReadValues(&p.taken, "SELECT document FROM search_documents WHERE "+in, argument)
+}
+
+func without(numbers, others []int64) []int64 {
+	return slices.DeleteFunc(numbers, func(number int64) bool { return slices.Contains(others, number) })
+}
+
+// documentsAt returns the statement that reads the numbers of the documents that the index has of messages.
+func documentsAt(tx *database.Tx, numbers *[]int64, intentNos, positions []int64) database.Statement {
+	in, arguments := tx.InRows(database.Column{Name: "intent_no", Values: intentNos}, database.Column{Name: "position", Values: positions})
+	return database.ReadValues(numbers, "SELECT document FROM search_documents WHERE "+in, arguments...)
 }
 
 // forget removes what the index has of messages.
 func forget(tx *database.Tx, intentNos, positions []int64) error {
-	in, arguments := tx.InRows(database.Column{Name: "intent_no", Values: intentNos}, database.Column{Name: "position", Values: positions})
 	var numbers []int64
-	if err := tx.Pipeline(database.ReadValues(&numbers, "SELECT document FROM search_documents WHERE "+in, arguments...)); err != nil {
+	if err := tx.Pipeline(documentsAt(tx, &numbers, intentNos, positions)); err != nil {
 		return err
 	}
 	return remove(tx, numbers)
