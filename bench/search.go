@@ -40,12 +40,12 @@ const (
 
 // searching is a run that measures searches.
 type searching struct {
-	database      string
-	messages      int
-	fill, queries bool
-	load, greedy  int
-	seconds       int
-	without       bool
+	database, other string
+	messages        int
+	fill, queries   bool
+	load, greedy    int
+	seconds, pairs  int
+	without         bool
 }
 
 func search(arguments []string) error {
@@ -58,16 +58,17 @@ func search(arguments []string) error {
 	flags.IntVar(&s.load, "load", 0, "send so many messages a second, and measure how soon they are found")
 	flags.IntVar(&s.greedy, "greedy", 0, "meanwhile let so many callers search without end")
 	flags.IntVar(&s.seconds, "seconds", 10, "how long to send")
+	flags.IntVar(&s.pairs, "pairs", 0, "measure so many pairs of such loads, one with search and one without on another database")
+	flags.StringVar(&s.other, "other", "", "the other database of the pairs, which is kept")
 	flags.BoolVar(&s.without, "without", false, "switch search off")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
 	ctx := context.Background()
-	var environment []string
-	if s.without {
-		environment = append(environment, childSearch+"=1")
+	if s.pairs > 0 {
+		return s.measurePairs(ctx)
 	}
-	t, err := startReplica(ctx, s.database, environment...)
+	t, err := s.start(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func search(arguments []string) error {
 	for _, step := range []struct {
 		wanted bool
 		run    func(context.Context, *target) error
-	}{{s.fill, s.fillDatabase}, {s.queries, s.measureQueries}, {s.load > 0, s.measureLoad}} {
+	}{{s.fill, s.fillDatabase}, {s.queries, s.measureQueries}, {s.load > 0, s.printLoad}} {
 		if step.wanted {
 			if err := step.run(ctx, t); err != nil {
 				return err
@@ -83,6 +84,14 @@ func search(arguments []string) error {
 		}
 	}
 	return nil
+}
+
+// start starts a server on the run's database.
+func (s searching) start(ctx context.Context) (*target, error) {
+	if s.without {
+		return startReplica(ctx, s.database, childSearch+"=1")
+	}
+	return startReplica(ctx, s.database)
 }
 
 // searchText is the text of a message.
@@ -159,7 +168,7 @@ func reader(n int) string { return "reader-" + strconv.Itoa(n) }
 // awaitIndex waits until the index has everything that was stored before a time.
 func (t *target) awaitIndex(ctx context.Context, stored time.Time, most time.Duration) error {
 	for deadline := time.Now().Add(most); time.Now().Before(deadline); <-time.After(20 * time.Millisecond) {
-		page, err := t.search(ctx, asker, &openintentv1.SearchMessagesRequest{Q: "nothinghasthisword"})
+		page, err := t.search(as(ctx, asker), &openintentv1.SearchMessagesRequest{Q: "nothinghasthisword"})
 		if err != nil {
 			return err
 		}
@@ -171,9 +180,9 @@ func (t *target) awaitIndex(ctx context.Context, stored time.Time, most time.Dur
 }
 
 func (t *target) search(
-	ctx context.Context, agent string, request *openintentv1.SearchMessagesRequest,
+	ctx context.Context, request *openintentv1.SearchMessagesRequest,
 ) (*openintentv1.SearchMessagesResponse, error) {
-	return openintentv1.NewSearchServiceClient(t.conn).SearchMessages(as(ctx, agent), request)
+	return openintentv1.NewSearchServiceClient(t.conn).SearchMessages(ctx, request)
 }
 
 // measureQueries measures the mix: each kind of query with and without filters, for an agent that may see a tenth.
@@ -181,7 +190,7 @@ func (s searching) measureQueries(ctx context.Context, t *target) error {
 	if err := t.awaitIndex(ctx, time.Now(), 10*time.Minute); err != nil {
 		return err
 	}
-	newest, err := t.search(ctx, reader(0), &openintentv1.SearchMessagesRequest{Q: "w1", Limit: proto.Int32(1)})
+	newest, err := t.search(as(ctx, reader(0)), &openintentv1.SearchMessagesRequest{Q: "w1", Limit: proto.Int32(1)})
 	if err != nil || len(newest.GetMessages()) == 0 {
 		return fmt.Errorf("the database is not filled: %w", err)
 	}
@@ -218,7 +227,7 @@ func (s searching) measureQueries(ctx context.Context, t *target) error {
 				request := &openintentv1.SearchMessagesRequest{Q: kind.words(n)}
 				filter.set(request)
 				began := time.Now()
-				page, err := t.search(ctx, reader(n%readers), request)
+				page, err := t.search(as(ctx, reader(n%readers)), request)
 				if err != nil {
 					return fmt.Errorf("%s, %s: %w", kind.name, filter.name, err)
 				}
@@ -241,114 +250,3 @@ func (s searching) measureQueries(ctx context.Context, t *target) error {
 }
 
 func inMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-// measureLoad sends at a rate on one stream, and meanwhile measures how soon a message is found that is sent beside it.
-func (s searching) measureLoad(ctx context.Context, t *target) error {
-	channels, err := t.openChannels(ctx, searchChannels)
-	if err != nil {
-		return err
-	}
-	before, err := t.consumption()
-	if err != nil {
-		return err
-	}
-	sends := make(chan error, 1)
-	var took []time.Duration
-	began := time.Now()
-	ends := began.Add(time.Duration(s.seconds) * time.Second)
-	go func() {
-		var err error
-		took, err = s.sendAtRate(ctx, t, channels, ends)
-		sends <- err
-	}()
-	var soon []time.Duration
-	for range s.greedy {
-		go func() {
-			for time.Now().Before(ends) {
-				_, _ = t.search(ctx, reader(1), &openintentv1.SearchMessagesRequest{Q: `w1 w2 "green parrot"`})
-			}
-		}()
-	}
-	for n := 0; !s.without && s.greedy == 0 && time.Now().Before(ends); n++ {
-		after, err := t.foundAfter(ctx, channels[0], n)
-		if err != nil {
-			return err
-		}
-		soon = append(soon, after)
-	}
-	if err := <-sends; err != nil {
-		return err
-	}
-	elapsed := time.Since(began)
-	slices.Sort(took)
-	fmt.Printf("%.0f sends/s, p50 %.1f ms, p99 %.1f ms\n", float64(len(took))/elapsed.Seconds(),
-		inMilliseconds(took[len(took)/2]), inMilliseconds(took[len(took)*99/100]))
-	if after, err := t.consumption(); err == nil {
-		fmt.Printf("the server used %.1f µs of processor time for each send\n",
-			float64((after.Before-before.After).Microseconds())/float64(len(took)))
-	}
-	if len(soon) > 0 {
-		slices.Sort(soon)
-		fmt.Printf("found after: median %.0f ms, worst %.0f ms of %d\n", inMilliseconds(soon[len(soon)/2]),
-			inMilliseconds(soon[len(soon)-1]), len(soon))
-	}
-	return nil
-}
-
-// sendAtRate sends until a time and returns how long each message waited for its answer.
-func (s searching) sendAtRate(ctx context.Context, t *target, channels []string, ends time.Time) (took []time.Duration, err error) {
-	stream, err := openintentv1.NewMessageServiceClient(t.conn).SendMessages(as(ctx, asker))
-	if err != nil {
-		return nil, err
-	}
-	random := rand.New(rand.NewPCG(3, 4))
-	zipf := rand.NewZipf(random, 1.1, 5, vocabulary-1)
-	under := make(chan time.Time, 100_000)
-	go func() {
-		defer close(under)
-		began, n := time.Now(), 0
-		for now := began; now.Before(ends); now = <-time.After(2 * time.Millisecond) {
-			for due := int(now.Sub(began).Seconds() * float64(s.load)); n < due; n++ {
-				under <- time.Now()
-				if stream.Send(&openintentv1.SendMessageRequest{
-					ChannelId: channels[n%searchChannels], To: proto.String(reader(n % readers)),
-					MessageType: openintentv1.MessageType_MESSAGE_TYPE_NOTIFY.Enum(),
-					Payload: &structpb.Struct{Fields: map[string]*structpb.Value{
-						"text": structpb.NewStringValue(searchText(random, zipf, n)),
-					}},
-				}) != nil {
-					return
-				}
-			}
-		}
-		_ = stream.CloseSend()
-	}()
-	for sent := range under {
-		answer, err := stream.Recv()
-		if err != nil {
-			return nil, err
-		}
-		if answer.GetRefusal() != nil {
-			return nil, fmt.Errorf("refused: %v", answer.GetRefusal())
-		}
-		took = append(took, time.Since(sent))
-	}
-	return took, nil
-}
-
-// foundAfter sends a message with a word of its own and measures how long after the answer it is found.
-func (t *target) foundAfter(ctx context.Context, channel string, n int) (time.Duration, error) {
-	own := fmt.Sprintf("probe%dx%d", time.Now().UnixNano(), n)
-	_, err := openintentv1.NewMessageServiceClient(t.conn).SendMessage(as(ctx, asker), &openintentv1.SendMessageRequest{
-		ChannelId: channel, Payload: &structpb.Struct{Fields: map[string]*structpb.Value{"text": structpb.NewStringValue(own)}},
-	})
-	if err != nil {
-		return 0, err
-	}
-	for began := time.Now(); ; <-time.After(10 * time.Millisecond) {
-		page, err := t.search(ctx, asker, &openintentv1.SearchMessagesRequest{Q: own})
-		if err != nil || len(page.GetMessages()) > 0 {
-			return time.Since(began), err
-		}
-	}
-}
