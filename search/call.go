@@ -41,7 +41,8 @@ func (s *Service) SearchMessages(
 	if err != nil {
 		return nil, err
 	}
-	if err := s.enter(c.KeyID); err != nil {
+	searches, err := s.enter(c.KeyID)
+	if err != nil {
 		return nil, err
 	}
 	defer s.leave(c.KeyID)
@@ -49,11 +50,13 @@ func (s *Service) SearchMessages(
 	defer cancel()
 	var p *page
 	asOf := s.db.Now()
-	err = s.db.ReadHeavy(bounded, c.KeyID, func(tx *database.Tx) (err error) {
-		if p, err = s.find(tx, w); err == nil {
-			p.completeThrough, err = completeThrough(tx, asOf)
-		}
-		return err
+	err = searches.inTurn(bounded, func() error {
+		return s.db.ReadHeavy(bounded, c.KeyID, func(tx *database.Tx) (err error) {
+			if p, err = s.find(tx, w); err == nil {
+				p.completeThrough, err = completeThrough(tx, asOf)
+			}
+			return err
+		})
 	})
 	switch {
 	case err != nil && bounded.Err() != nil && ctx.Err() == nil && !errors.Is(err, database.ErrCrowded):

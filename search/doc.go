@@ -13,9 +13,12 @@
 // searches, by the message's row and by the one rule of sight. So the index may lag or have too much, and still nobody finds what is not
 // for them, or what is gone.
 //
-// One replica at a time reads the logs and fills the index, in transactions of its own. No send does anything for it. An edit or a
-// deletion is an annotation in the log, by which the index reads the message again. Messages that are removed leave no annotation; the
-// transaction that removes them notes them for the index (removals.go).
+// One replica at a time reads the logs and fills the index, in transactions of its own. No send does anything for it. What comes between two
+// turns goes into the index together, because a transaction costs as much as some hundred messages. On SQLite transactions are smaller, as
+// sends wait for them.
+//
+// An edit or a deletion is an annotation in the log, by which the index reads the message again. Messages that are removed leave no
+// annotation; the transaction that removes them notes them for the index (removals.go).
 //
 // # What holds
 //
@@ -24,7 +27,7 @@
 //   - Each change of the index makes another version, and is refused to whoever has read another version. So two replicas that take
 //     themselves for the one cannot undo each other's work, and what was removed does not come back.
 //   - A page looks at a bounded number of candidates, in a bounded time, and says if it left some out. Searches use the connections for
-//     heavy reads, which callers get in turn, and a key has a bounded number under way.
+//     heavy reads, which keys get in turn. A key has a bounded number under way, of which one runs.
 //   - The words of a query are the only part of it that reaches the database, and they consist of letters and digits.
 //
 // # What happens on failure

@@ -275,13 +275,37 @@ func TestCompleteThroughSaysWhatTheIndexHas(t *testing.T) {
 func TestOneKeyHasABoundedNumberOfSearchesUnderWay(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		for range mostEach {
-			require.NoError(t, h.enter("key-bob"))
+			_, err := h.enter("key-bob")
+			require.NoError(t, err)
 		}
 		_, err := h.SearchMessages(as("bob"), &openintentv1.SearchMessagesRequest{Q: "word"})
 		requireReason(t, err, fault.Quota, "TOO_MANY_SEARCHES")
 		h.finds(t, "ada", "word")
 		h.leave("key-bob")
 		h.finds(t, "bob", "word")
+	})
+}
+
+// While a search of one key runs, the key's next one waits, and others' do not.
+func TestTheSearchesOfOneKeyRunInTurn(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		searches, err := h.enter("key-bob")
+		require.NoError(t, err)
+		require.NoError(t, searches.inTurn(context.Background(), func() error {
+			ctx, cancel := context.WithCancel(as("bob"))
+			waits := make(chan error, 1)
+			go func() {
+				_, err := h.SearchMessages(ctx, &openintentv1.SearchMessagesRequest{Q: "word"})
+				waits <- err
+			}()
+			h.finds(t, "ada", "word")
+			cancel()
+			require.ErrorIs(t, <-waits, context.Canceled)
+			return nil
+		}))
+		h.leave("key-bob")
+		h.finds(t, "bob", "word")
+		require.Empty(t, h.underWay)
 	})
 }
 

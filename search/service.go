@@ -48,7 +48,7 @@ type Service struct {
 	behind, indexed atomic.Int64
 
 	mutex    sync.Mutex
-	underWay map[string]int // searches by key
+	underWay map[string]*searches // by key
 }
 
 // New makes the room, and registers what must happen here when messages are removed.
@@ -59,7 +59,7 @@ func New(cfg Config) *Service {
 	s := &Service{
 		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, messaging: cfg.Messaging, logger: cfg.Logger, off: cfg.Off,
 		reader:   reading.Reader{Intents: cfg.Intents, Channels: cfg.Channels},
-		underWay: make(map[string]int),
+		underWay: make(map[string]*searches),
 	}
 	s.indexer = newIndexer(s)
 	if !cfg.Off {
@@ -83,22 +83,3 @@ func (s *Service) Index(ctx context.Context) error {
 // Progress returns how many entries of logs the index lacked when this replica last looked, and how many messages it has put into the
 // index since it started. A replica that is not the one to fill the index has not looked.
 func (s *Service) Progress() (behind, indexed int64) { return s.behind.Load(), s.indexed.Load() }
-
-// enter admits a search of a key, unless the key has too many. Whoever has entered leaves.
-func (s *Service) enter(keyID string) error {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.underWay[keyID] >= mostEach {
-		return errTooMany
-	}
-	s.underWay[keyID]++
-	return nil
-}
-
-func (s *Service) leave(keyID string) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.underWay[keyID]--; s.underWay[keyID] == 0 {
-		delete(s.underWay, keyID)
-	}
-}
