@@ -40,7 +40,8 @@ type loaded struct {
 	took, found, looks []time.Duration
 	// client, server and database are the processor time that each used.
 	client, server, database time.Duration
-	greedy                   int64
+	// searches and refusals are what the greedy got.
+	searches, refusals int64
 }
 
 func (s searching) printLoad(ctx context.Context, t *target) error {
@@ -56,7 +57,8 @@ func (s searching) printLoad(ctx context.Context, t *target) error {
 			at(l.found, 50), at(l.found, 99), at(l.found, 100), len(l.found), at(l.looks, 50), at(l.looks, 99), at(l.looks, 100))
 	}
 	if s.greedy > 0 {
-		fmt.Printf("the greedy made %.0f searches/s\n", float64(l.greedy)/l.elapsed.Seconds())
+		fmt.Printf("the greedy got %.0f answers/s and %.0f refusals/s\n",
+			float64(l.searches)/l.elapsed.Seconds(), float64(l.refusals)/l.elapsed.Seconds())
 	}
 	return nil
 }
@@ -103,12 +105,16 @@ func (s searching) measureLoad(ctx context.Context, t *target) (*loaded, error) 
 		working.Go(func() { took[i], failures[i] = s.sendAtRate(ctx, t, i, channels, texts, ends) })
 	}
 	l := &loaded{}
-	var searches atomic.Int64
+	var searches, refusals atomic.Int64
 	for range s.greedy {
 		working.Go(func() {
 			for time.Now().Before(ends) {
-				_, _ = t.search(as(ctx, reader(1)), &openintentv1.SearchMessagesRequest{Q: `w1 w2 "green parrot"`})
-				searches.Add(1)
+				_, err := t.search(as(ctx, reader(1)), &openintentv1.SearchMessagesRequest{Q: `w1 w2 "green parrot"`})
+				if err != nil {
+					refusals.Add(1)
+				} else {
+					searches.Add(1)
+				}
 			}
 		})
 	}
@@ -121,7 +127,8 @@ func (s searching) measureLoad(ctx context.Context, t *target) (*loaded, error) 
 			return nil, failure
 		}
 	}
-	l.elapsed, l.took, l.greedy = time.Since(began), slices.Sorted(slices.Values(slices.Concat(took...))), searches.Load()
+	l.elapsed, l.took = time.Since(began), slices.Sorted(slices.Values(slices.Concat(took...)))
+	l.searches, l.refusals = searches.Load(), refusals.Load()
 	slices.Sort(l.found)
 	slices.Sort(l.looks)
 	clientThen, serverThen, storedThen, err := used()
