@@ -29,6 +29,7 @@ type conversationFacts struct {
 	Fence        int64                              `yaml:"fence"`
 	Claim        string                             `yaml:"claim"`
 	Supersede    bool                               `yaml:"supersede"`
+	Query        string                             `yaml:"q"`
 }
 
 func (f conversationFacts) conversation() openintent.Conversation {
@@ -68,6 +69,7 @@ var stepsOfConversation = map[string]func(s *story, a act, f facts) (any, error)
 		}
 		return facts, err
 	}),
+	"search": onChannel((*story).search),
 	"react": onChannel(func(s *story, c *openintent.Client, id string, f facts) (any, error) {
 		return reactionFacts(c.React(s.ctx, id, f.Message, f.Signal, openintent.ReactionOptions{Note: f.Note, ETA: f.ETA}))
 	}),
@@ -124,6 +126,32 @@ var stepsOfConversation = map[string]func(s *story, a act, f facts) (any, error)
 		}
 		return s.dispositions(s.client(a.who), id, f)
 	},
+}
+
+// search waits until a search in a channel finds as many messages as the step says, and returns what it found.
+func (s *story) search(c *openintent.Client, channelID string, f facts) (any, error) {
+	for {
+		page, err := c.SearchMessages(s.ctx, f.Query, openintent.SearchOptions{
+			ChannelID: channelID, Sender: f.Sender, Kind: f.Kind, ThreadID: f.ThreadID, Limit: f.Limit,
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(page.Messages) >= f.Count {
+			found := make([]any, len(page.Messages))
+			for i, one := range page.Messages {
+				found[i] = map[string]any{
+					"message": messageFacts(one.Message), "snippet": one.Snippet, "intent_id": one.IntentID, "channel_name": one.ChannelName,
+				}
+			}
+			return found, nil
+		}
+		select {
+		case <-time.After(interval):
+		case <-s.ctx.Done():
+			return nil, fmt.Errorf("waited in vain for %d messages to be found; there are %d", f.Count, len(page.Messages))
+		}
+	}
 }
 
 // dispositions waits until as many recipients as the step says have done something with a message, and returns what they did.

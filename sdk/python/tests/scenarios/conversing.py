@@ -1,4 +1,4 @@
-"""What the steps on threads, edits, reactions, claims and attention do."""
+"""What the steps on threads, edits, searches, reactions, claims and attention do."""
 
 from __future__ import annotations
 
@@ -59,11 +59,23 @@ async def _obligations(teller: Teller, who: str, said: Said, _: Said) -> Any:
     return await actor.call(actor.client.list_obligations, actor.client.agent_id, said["side"])
 
 
+async def _search(teller: Teller, who: str, said: Said, _: Said) -> Any:
+    """Searches in a channel until as many messages are found as the step says."""
+    actor, handle = teller.actor(who), await teller.handle(who, said.pop("channel"))
+    query, count = said.pop("q"), said.pop("count", 0)
+    while True:
+        page = await actor.call(actor.client.search_messages, query, channel_id=handle.id, **said)
+        if len(page.messages) >= count:
+            return page.messages
+        await asyncio.sleep(INTERVAL)
+
+
 CONVERSING: dict[str, Callable[[Teller, str, Said, Said], Awaitable[Any]]] = {
     "thread": _on_message("thread"),
     "edit": _on_message("edit"),
     "delete": _on_message("delete"),
     "revisions": _on_message("revisions"),
+    "search": _search,
     "react": _on_message("react"),
     "unreact": _on_message("unreact"),
     "reactions": _on_message("reactions"),

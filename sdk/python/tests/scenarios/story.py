@@ -43,6 +43,7 @@ STEPS: dict[str, set[str]] = {
     "edit": {*_ON_MESSAGE, "payload", "metadata", "subject", "mentions", "supersede"},
     "delete": _ON_MESSAGE,
     "revisions": _ON_MESSAGE,
+    "search": {"channel", "q", "sender", "kind", "thread_id", "limit", "count"},
     "react": {*_ON_MESSAGE, "signal", "note", "eta"},
     "unreact": {*_ON_MESSAGE, "signal"},
     "reactions": _ON_MESSAGE,

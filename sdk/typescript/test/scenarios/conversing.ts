@@ -5,7 +5,7 @@ import { step, type Step } from "./step.js";
 /** The pause between two looks at something that cannot be waited for, in milliseconds; the scenario's end bounds them. */
 export const interval = 50;
 
-/** What the steps on threads, edits, reactions, claims and attention do. */
+/** What the steps on threads, edits, searches, reactions, claims and attention do. */
 export const conversing: Record<string, Step> = {
   thread: step(["channel", "message"], async ({ play, as, fields }) =>
     (await play.handle(as, fields["channel"])).thread(fields["message"]),
@@ -20,6 +20,17 @@ export const conversing: Record<string, Step> = {
   revisions: step(["channel", "message"], async ({ play, as, fields }) =>
     (await play.handle(as, fields["channel"])).revisions(fields["message"]),
   ),
+  search: step(["channel", "q", "sender", "kind", "thread_id", "limit", "count"], async ({ play, as, fields }) => {
+    const { id: channelId } = await play.handle(as, fields["channel"]);
+    const { sender, kind, thread_id: threadId, limit } = fields;
+    for (;;) {
+      const { messages } = await play.client(as).searchMessages(fields["q"], { channelId, sender, kind, threadId, limit });
+      if (messages.length >= (fields["count"] ?? 0)) {
+        return messages;
+      }
+      await setTimeout(interval);
+    }
+  }),
   react: step(["channel", "message", "signal", "note", "eta"], async ({ play, as, fields }) => {
     const { channel, message, signal, ...options } = fields;
     return (await play.handle(as, channel)).react(message, signal, options);
