@@ -34,7 +34,7 @@ func (tx *Tx) ForgetWords(numbers []int64) Statement {
 func (tx *Tx) EmptyWords(others ...string) []Statement { return tx.db.dialect.emptyWords(others) }
 
 // MergeWords returns the statements that do some of the work that keeps the index fast. Run them in a transaction of their own, once
-// for a hundred documents or so.
+// for some hundreds of documents.
 func (tx *Tx) MergeWords() []Statement { return tx.db.dialect.mergeWords() }
 
 // CommitLazily returns the statements after which the transaction's commit need not wait for the disk, where the engine can do that. After a

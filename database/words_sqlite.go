@@ -1,7 +1,7 @@
 package database
 
 // mergedPages is how many pages one merge of the word index writes at most.
-const mergedPages = 64
+const mergedPages = 256
 
 func (s *sqliteFile) wordNumber() string { return "rowid" }
 

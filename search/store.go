@@ -30,23 +30,22 @@ func (x *indexer) store(ctx context.Context, b *batch) error {
 	if err != nil {
 		return err
 	}
-	return x.merge(ctx, len(b.documents))
+	if x.unmerged += len(b.documents); x.unmerged < mergeEach {
+		return nil
+	}
+	x.unmerged = 0
+	return x.merge(ctx)
 }
 
 // mergeEach is after how many documents the index tidies up.
-const mergeEach = 128
+const mergeEach = 512
 
-// merge lets the index tidy up after further documents, in transactions of their own, so that others need not wait long for any of them.
-func (x *indexer) merge(ctx context.Context, further int) error {
+// merge lets the index tidy up, in a transaction of its own.
+func (x *indexer) merge(ctx context.Context) error {
 	if x.service.db.Engine() != database.SQLite {
 		return nil
 	}
-	for x.unmerged += further; x.unmerged >= mergeEach; x.unmerged -= mergeEach {
-		if err := x.service.db.Write(ctx, func(tx *database.Tx) error { return tx.Pipeline(tx.MergeWords()...) }); err != nil {
-			return err
-		}
-	}
-	return nil
+	return x.service.db.Write(ctx, func(tx *database.Tx) error { return tx.Pipeline(tx.MergeWords()...) })
 }
 
 // cursors returns the statements that note how far the logs are in the index.
