@@ -114,3 +114,45 @@ func TestStopWaitsForTheTurn(t *testing.T) {
 	require.True(t, returned)
 	l.Stop()
 }
+
+// A loop that slows down logs the first of several failures and the success after them, and keeps turning.
+func TestALoopThatSlowsDownSaysOnceThatItFails(t *testing.T) {
+	turns, written := make(chan bool), &record{}
+	l := New("testing", time.Millisecond, slog.New(slog.NewTextHandler(written, nil)), func(ctx context.Context) error {
+		select {
+		case works := <-turns:
+			if works {
+				return nil
+			}
+			return errors.New("it failed")
+		case <-ctx.Done():
+			return nil
+		}
+	}).Slowing(4 * time.Millisecond)
+	l.Start()
+	for range 2 {
+		for _, works := range []bool{false, false, false, true, true} {
+			select {
+			case turns <- works:
+			case <-time.After(patience):
+				require.Fail(t, "no turn came")
+			}
+		}
+	}
+	l.Stop()
+	require.Equal(t, 2, strings.Count(written.String(), "it failed"))
+	require.Equal(t, 2, strings.Count(written.String(), "succeeds again"))
+	require.Contains(t, written.String(), "failures=3")
+}
+
+func TestPausesGrowUpToTheLongest(t *testing.T) {
+	pauses := growingPauses(250*time.Millisecond, 5*time.Second)
+	var found []time.Duration
+	for range 6 {
+		found = append(found, pauses.NextBackOff())
+	}
+	require.Equal(t, []time.Duration{
+		500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 5 * time.Second, 5 * time.Second,
+	}, found)
+	require.Equal(t, time.Second, growingPauses(time.Minute, time.Second).NextBackOff())
+}

@@ -31,6 +31,9 @@ const sweepInterval = time.Second
 // searchInterval is how often one replica looks for messages that are not in the search index yet.
 const searchInterval = 250 * time.Millisecond
 
+// longestSearchPause bounds the pauses of the index while it cannot reach the database.
+const longestSearchPause = 5 * time.Second
+
 // rooms are the domain's services, connected to each other.
 type rooms struct {
 	intents       *intents.Service
@@ -104,7 +107,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		sweep("subscriptions", r.subscriptions.Sweep),
 		sweep("invites", r.invites.Sweep),
 		sweep("statistics", db.RenewStatistics),
-		loop.New("search", searchInterval, logger, db.InTurn("search", r.search.Index)),
+		loop.New("search", searchInterval, logger, db.InTurn("search", r.search.Index)).Slowing(longestSearchPause),
 	}
 	return r
 }
