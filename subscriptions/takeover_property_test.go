@@ -1,6 +1,8 @@
 package subscriptions
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -25,8 +27,11 @@ type takeovers struct {
 	sent     int
 
 	mutex sync.Mutex
-	// meaning contains the message of each number, and inbox the numbers that came and are not finished.
-	meaning map[int64]string
+	// say sends a message, and shown returns the messages for which a delivery stands.
+	say   func(r *rapid.T, text string)
+	shown func(d *wireDelivery) []string
+	// meaning contains the messages of each number, and inbox the numbers that came and are not finished.
+	meaning map[int64][]string
 	inbox   []int64
 	// finished contains the messages whose acknowledgement was answered OK.
 	finished map[string]bool
@@ -46,8 +51,10 @@ func TestStreamsThatTakeOverLoseNothing(t *testing.T) {
 		rapid.Check(t, func(r *rapid.T) {
 			m := &takeovers{
 				h: h, replicas: replicas, channel: h.open(r, h.intent(r), "talk"),
-				meaning: make(map[int64]string), finished: make(map[string]bool),
+				meaning: make(map[int64][]string), finished: make(map[string]bool),
+				shown: func(d *wireDelivery) []string { return []string{textOf(d.GetMessage())} },
 			}
+			m.say = func(r *rapid.T, text string) { h.send(r, "ann", m.channel, "bob", text) }
 			m.sub = h.subscribe(r, "bob", &createInput{MaxAttempts: ptr(int32(100)), AcknowledgeSeconds: ptr(int32(10))})
 			m.run(t, r)
 			m.settle(t, r)
@@ -89,7 +96,7 @@ func (m *takeovers) holds(r require.TestingT) {
 func (m *takeovers) send(r *rapid.T) {
 	m.h.faults.set(nil, nil)
 	m.sent++
-	m.h.send(r, "ann", m.channel, "bob", strconv.Itoa(m.sent))
+	m.say(r, strconv.Itoa(m.sent))
 }
 
 // begin begins a stream and takes everything that comes on it.
@@ -121,14 +128,16 @@ func (m *takeovers) begin(t *testing.T, r *rapid.T) {
 func (m *takeovers) take(d *wireDelivery, before map[string]bool) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	text := textOf(d.GetMessage())
-	if known, there := m.meaning[d.GetNumber()]; there && known != text {
-		m.broken = "number " + strconv.FormatInt(d.GetNumber(), 10) + " means messages " + known + " and " + text
+	texts := m.shown(d)
+	if known, there := m.meaning[d.GetNumber()]; there && !slices.Equal(known, texts) {
+		m.broken = fmt.Sprintf("number %d means messages %v and %v", d.GetNumber(), known, texts)
 	}
-	if before[text] {
-		m.broken = "message " + text + " came again on a stream that began after its acknowledgement"
+	for _, text := range texts {
+		if before[text] {
+			m.broken = "message " + text + " came again on a stream that began after its acknowledgement"
+		}
 	}
-	m.meaning[d.GetNumber()] = text
+	m.meaning[d.GetNumber()] = texts
 	m.inbox = append(m.inbox, d.GetNumber())
 }
 
@@ -159,7 +168,9 @@ func (m *takeovers) acknowledge(at rooms) {
 	defer m.mutex.Unlock()
 	switch {
 	case err == nil:
-		m.finished[m.meaning[number]] = true
+		for _, text := range m.meaning[number] {
+			m.finished[text] = true
+		}
 	case fault.From(err).Kind == fault.Invalid:
 		m.broken = "the acknowledgement of number " + strconv.FormatInt(number, 10) + " was refused: " + err.Error()
 	case fault.From(err).Reason != "DELIVERY_COMES_AGAIN":

@@ -1,11 +1,14 @@
 package subscriptions
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/subscriptions/waiting"
 )
@@ -289,5 +292,43 @@ func TestWebhooksTakeNoWindows(t *testing.T) {
 			_, err := h.subscriptions.CreateSubscription(as("bob"), req)
 			require.Error(t, err)
 		}
+	})
+}
+
+// What waits counts in the window, so that nobody makes the server gather without bound, however much is sent and however often it is
+// asked. The log keeps the rest, and all of it comes.
+func TestWhatWaitsCountsInTheWindow(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intentID := h.intent(t)
+		talk := h.open(t, intentID, "talk")
+		sub := h.subscribe(t, "bob", composing(intentID))
+		found, err := h.subscriptions.find(asOperator(), sub.GetId())
+		require.NoError(t, err)
+		waits := make([]waiting, window-2) // of places that show nothing when their turn comes
+		for i := range waits {
+			waits[i] = waiting{
+				intentNo: found.intentNo, position: int64(10_000 + i), channelNo: 1, sender: fmt.Sprint("sender-", i/maxComposed), sentAt: h.clock.Now(),
+			}
+		}
+		require.NoError(t, h.db.Write(context.Background(), func(tx *database.Tx) error {
+			tx.SendWithCommit(insertWaiting(tx, found.no, waits)...)
+			return nil
+		}))
+		var sent, came []string
+		for i := range 5 {
+			sent = append(sent, fmt.Sprint(i))
+			h.send(t, "ann", talk, "bob", sent[i])
+			require.Empty(t, h.fetch(t, sub))
+		}
+		require.Equal(t, window, h.rows(t, "subscription_waiting", "1 = 1"))
+		for len(came) < len(sent) {
+			h.clock.Advance(composeLongest)
+			for _, d := range h.fetch(t, sub) {
+				came = append(came, spoken(d)...)
+				h.acknowledge(t, sub, d.GetNumber())
+			}
+			require.LessOrEqual(t, h.rows(t, "subscription_waiting", "1 = 1"), window)
+		}
+		require.Equal(t, sent, came)
 	})
 }
