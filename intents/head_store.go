@@ -62,7 +62,7 @@ func PrepareHead(tx *database.Tx, intentNo int64) (statement database.Statement,
 		if found == nil {
 			return Head{}, ErrIntentNotFound
 		}
-		found.ledger = &ledger{tx: tx}
+		found.held = &heldHeads{tx: tx}
 		return *found, nil
 	}
 }
@@ -70,7 +70,7 @@ func PrepareHead(tx *database.Tx, intentNo int64) (statement database.Statement,
 // PrepareHeads is PrepareHead for several intents; the result lacks those that do not exist.
 func PrepareHeads(tx *database.Tx, intentNos []int64) (statement database.Statement, heads func() Heads) {
 	var found Heads
-	read := &ledger{tx: tx}
+	read := &heldHeads{tx: tx}
 	in, argument := tx.In("h.intent_no", intentNos)
 	statement = database.Statement{
 		SQL: "SELECT " + headColumns + " FROM intent_heads AS h JOIN intents AS i ON i.intent_no = h.intent_no WHERE " + in +
@@ -79,7 +79,7 @@ func PrepareHeads(tx *database.Tx, intentNos []int64) (statement database.Statem
 		Scan: func(row database.Row) error {
 			head, err := scanHead(row)
 			if err == nil {
-				head.ledger = read
+				head.held = read
 				found = append(found, head)
 			}
 			return err
@@ -148,7 +148,7 @@ func (hs Heads) Statements() []database.Statement {
 			head.dirty = false
 		}
 	}
-	tx := hs[0].ledger.tx
+	tx := hs[0].held.tx
 	return append(headStatements(tx, changed), eventStatements(tx, events)...)
 }
 

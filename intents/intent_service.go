@@ -96,7 +96,7 @@ func (s *Service) create(tx *database.Tx, c caller.Caller, intent *Intent, polic
 			return err
 		}
 	}
-	intent.CreatedAt = ledgerOf(tx).clock()
+	intent.CreatedAt = heldHeadsOf(tx).clock()
 	intent.UpdatedAt = intent.CreatedAt
 	head, err := insertIntent(tx, intent)
 	if err != nil {

@@ -82,7 +82,7 @@ func insertIntent(tx *database.Tx, intent *Intent) (*Head, error) {
 		return nil, err
 	}
 	head := &Head{IntentNo: intent.No, IntentID: intent.ID, Status: intent.Status, Epoch: database.Further(0)}
-	ledgerOf(tx).hold(head)
+	heldHeadsOf(tx).hold(head)
 	return head, nil
 }
 

@@ -8,25 +8,24 @@ import (
 	"openintent/database"
 )
 
-// ledger keeps a transaction's heads: every head that it has locked, one per intent, and the one reading of the clock by which
-// it decides.
-type ledger struct {
+// heldHeads are the heads that a transaction has locked, one per intent, and the one reading of the clock by which it decides.
+type heldHeads struct {
 	tx    *database.Tx
 	heads Heads
 	now   time.Time
 	begun bool // a locking statement was made; a second one could lock in another order and cause a deadlock
 }
 
-type ledgerKey struct{}
+type heldHeadsKey struct{}
 
-// ledgerOf returns the transaction's ledger, and makes it at first use. The changes of its heads are stored just before the
-// commit, unless the transaction has stored them itself (see Statements).
-func ledgerOf(tx *database.Tx) *ledger {
-	if held, ok := tx.Local(ledgerKey{}).(*ledger); ok {
+// heldHeadsOf returns the heads that the transaction holds; none at first. Their changes are stored just before the commit, unless the
+// transaction has stored them itself (see Statements).
+func heldHeadsOf(tx *database.Tx) *heldHeads {
+	if held, ok := tx.Local(heldHeadsKey{}).(*heldHeads); ok {
 		return held
 	}
-	held := &ledger{tx: tx}
-	tx.SetLocal(ledgerKey{}, held)
+	held := &heldHeads{tx: tx}
+	tx.SetLocal(heldHeadsKey{}, held)
 	tx.BeforeCommit(func() error {
 		tx.SendWithCommit(held.heads.Statements()...)
 		return nil
@@ -35,17 +34,17 @@ func ledgerOf(tx *database.Tx) *ledger {
 }
 
 // clock reads the transaction's clock once, at the first decision, which comes after locking.
-func (l *ledger) clock() time.Time {
-	if l.now.IsZero() {
-		l.now = l.tx.Now()
+func (held *heldHeads) clock() time.Time {
+	if held.now.IsZero() {
+		held.now = held.tx.Now()
 	}
-	return l.now
+	return held.now
 }
 
-func (l *ledger) hold(h *Head) {
-	h.ledger, h.locked = l, true
-	at, _ := slices.BinarySearchFunc(l.heads, h, func(a, b *Head) int { return cmp.Compare(a.IntentNo, b.IntentNo) })
-	l.heads = slices.Insert(l.heads, at, h)
+func (held *heldHeads) hold(h *Head) {
+	h.held, h.locked = held, true
+	at, _ := slices.BinarySearchFunc(held.heads, h, func(a, b *Head) int { return cmp.Compare(a.IntentNo, b.IntentNo) })
+	held.heads = slices.Insert(held.heads, at, h)
 }
 
 // Lock locks the heads of the given intents, in the order of their numbers and before any other row, until the transaction
@@ -54,7 +53,7 @@ func (l *ledger) hold(h *Head) {
 // could wait for a transaction that waits for this one. If an intent does not exist, Lock returns ErrIntentNotFound.
 func Lock(tx *database.Tx, intentNos ...int64) (Heads, error) {
 	wanted := distinct(intentNos)
-	if held := ledgerOf(tx).pick(wanted); len(held) == len(wanted) {
+	if held := heldHeadsOf(tx).pick(wanted); len(held) == len(wanted) {
 		return held, nil
 	}
 	statement, heads := PrepareLock(tx, wanted, false)
@@ -66,7 +65,7 @@ func Lock(tx *database.Tx, intentNos ...int64) (Heads, error) {
 
 // PrepareClock returns a statement that reads the transaction's clock. When sent right after the lock, it saves the round trip
 // in which the first Now or Next would read the clock.
-func PrepareClock(tx *database.Tx) database.Statement { return tx.Clock(&ledgerOf(tx).now) }
+func PrepareClock(tx *database.Tx) database.Statement { return tx.Clock(&heldHeadsOf(tx).now) }
 
 // PrepareLock returns the statement of a transaction's first lock, to be sent together with others that follow it, and a
 // function that returns the heads once the statement has run. That function returns ErrIntentNotFound if one of the intents
@@ -75,7 +74,7 @@ func PrepareClock(tx *database.Tx) database.Statement { return tx.Clock(&ledgerO
 func PrepareLock(
 	tx *database.Tx, intentNos []int64, skipLocked bool,
 ) (statement database.Statement, heads func() (Heads, error)) {
-	held := ledgerOf(tx)
+	held := heldHeadsOf(tx)
 	if held.begun || len(held.heads) > 0 {
 		panic("intents: a transaction locks all its heads in one statement")
 	}
@@ -108,11 +107,11 @@ func PrepareLock(
 	}
 }
 
-// pick returns those of the wanted heads that the ledger holds.
-func (l *ledger) pick(wanted []int64) Heads {
+// pick returns those of the wanted heads that are held.
+func (held *heldHeads) pick(wanted []int64) Heads {
 	picked := make(Heads, 0, len(wanted))
 	for _, no := range wanted {
-		if head := l.heads.Get(no); head != nil {
+		if head := held.heads.Get(no); head != nil {
 			picked = append(picked, head)
 		}
 	}
@@ -121,7 +120,7 @@ func (l *ledger) pick(wanted []int64) Heads {
 
 // heldBy returns the heads that a transaction holds.
 func heldBy(tx *database.Tx) Heads {
-	if held, ok := tx.Local(ledgerKey{}).(*ledger); ok {
+	if held, ok := tx.Local(heldHeadsKey{}).(*heldHeads); ok {
 		return held.heads
 	}
 	return nil

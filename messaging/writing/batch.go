@@ -49,7 +49,7 @@ type batch struct {
 	tasks   map[tasks.Ref]struct{}
 	book    *addressBook
 	// owed counts the open obligations of authors who give another one; nil if nobody does.
-	owed map[ledger]int
+	owed map[authored]int
 	// found holds messages of an earlier attempt whose commit succeeded after all.
 	found map[string]*message.Message
 	// reached are those of the messages' audiences that were read and are stored.

@@ -35,8 +35,8 @@ func (s situation) checkOwed(d *Draft) error {
 	return nil
 }
 
-// ledger is where the obligations of one author in one intent are counted.
-type ledger struct {
+// authored names what one agent has sent in one intent. Its open obligations are counted.
+type authored struct {
 	intentNo int64
 	author   string
 }
@@ -53,7 +53,7 @@ func (b *batch) readOwed() []database.Statement {
 	if len(authors) == 0 {
 		return nil
 	}
-	b.owed = make(map[ledger]int)
+	b.owed = make(map[authored]int)
 	inIntents, intentArgument := b.tx.In("intent_no", database.Distinct(intentNos))
 	inAuthors, authorArgument := b.tx.In("author", database.Distinct(authors))
 	return []database.Statement{{
@@ -61,7 +61,7 @@ func (b *batch) readOwed() []database.Statement {
 			" AND discharged_at IS NULL GROUP BY intent_no, author",
 		Args: []any{intentArgument, authorArgument},
 		Scan: func(row database.Row) error {
-			var of ledger
+			var of authored
 			var count int
 			err := row.Scan(&of.intentNo, &of.author, &count)
 			b.owed[of] = count
@@ -72,22 +72,22 @@ func (b *batch) readOwed() []database.Statement {
 
 // owedTo counts the open obligations of a draft's author, those of this batch included.
 func (b *batch) owedTo(d *Draft) int {
-	of := ledger{d.IntentNo, d.Sender}
+	of := authored{d.IntentNo, d.Sender}
 	return b.owed[of] + b.appender.obligations.by[of]
 }
 
 // obligationBatch holds the obligations of new requests.
 type obligationBatch struct {
 	made []*obligation.Obligation
-	by   map[ledger]int
+	by   map[authored]int
 }
 
 // add begins the obligation of a new request, if it has one.
 func (b *obligationBatch) add(m *message.Message, o *obligation.Obligation) {
 	if b.by == nil {
-		b.by = make(map[ledger]int)
+		b.by = make(map[authored]int)
 	}
-	b.by[ledger{m.IntentNo, m.Sender}]++
+	b.by[authored{m.IntentNo, m.Sender}]++
 	o.IntentNo, o.ChannelNo, o.Position, o.MessageID = m.IntentNo, m.ChannelNo, m.Position, m.ID
 	o.Author, o.Target = m.Sender, m.Target
 	o.Delegate, o.Blocks = m.Conversation.Obligation.Delegate, m.Conversation.Obligation.Word()

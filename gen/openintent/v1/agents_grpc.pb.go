@@ -37,9 +37,9 @@ const (
 // AgentService keeps agent records, roles and presence (RFC-0016). Registration is optional: agents without a record
 // may send and receive messages, but hold no role.
 type AgentServiceClient interface {
-	// WhoAmI tells a caller for whom the server takes it, and what its key is good for: what a client that was only given a key needs to
-	// begin. It says nothing about anybody else, and every key may call it, whatever its scope. It reads no record: an agent without one
-	// gets the same answer. GetAgent tells which role the agent holds now.
+	// WhoAmI tells a caller which agent it is here, and what its key allows: what a client that was only given a key needs to begin. It
+	// says nothing about anybody else, and every key may call it, whatever its scope. It reads no record: an agent without one gets the
+	// same answer. GetAgent tells which role the agent holds now.
 	WhoAmI(ctx context.Context, in *WhoAmIRequest, opts ...grpc.CallOption) (*WhoAmIResponse, error)
 	// RegisterAgent makes an agent's record, which is `active`. If the agent is already active, draining or unhealthy, the call is
 	// ALREADY_EXISTS. An agent that is dead or deregistered starts anew at version 1.
@@ -157,9 +157,9 @@ func (c *agentServiceClient) DeregisterAgent(ctx context.Context, in *Deregister
 // AgentService keeps agent records, roles and presence (RFC-0016). Registration is optional: agents without a record
 // may send and receive messages, but hold no role.
 type AgentServiceServer interface {
-	// WhoAmI tells a caller for whom the server takes it, and what its key is good for: what a client that was only given a key needs to
-	// begin. It says nothing about anybody else, and every key may call it, whatever its scope. It reads no record: an agent without one
-	// gets the same answer. GetAgent tells which role the agent holds now.
+	// WhoAmI tells a caller which agent it is here, and what its key allows: what a client that was only given a key needs to begin. It
+	// says nothing about anybody else, and every key may call it, whatever its scope. It reads no record: an agent without one gets the
+	// same answer. GetAgent tells which role the agent holds now.
 	WhoAmI(context.Context, *WhoAmIRequest) (*WhoAmIResponse, error)
 	// RegisterAgent makes an agent's record, which is `active`. If the agent is already active, draining or unhealthy, the call is
 	// ALREADY_EXISTS. An agent that is dead or deregistered starts anew at version 1.

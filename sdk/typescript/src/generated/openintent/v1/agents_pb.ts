@@ -751,9 +751,9 @@ export const AgentStatusSchema: GenEnum<AgentStatus> = /*@__PURE__*/
  */
 export const AgentService: GenService<{
   /**
-   * WhoAmI tells a caller for whom the server takes it, and what its key is good for: what a client that was only given a key needs to
-   * begin. It says nothing about anybody else, and every key may call it, whatever its scope. It reads no record: an agent without one
-   * gets the same answer. GetAgent tells which role the agent holds now.
+   * WhoAmI tells a caller which agent it is here, and what its key allows: what a client that was only given a key needs to begin. It
+   * says nothing about anybody else, and every key may call it, whatever its scope. It reads no record: an agent without one gets the
+   * same answer. GetAgent tells which role the agent holds now.
    *
    * @generated from rpc openintent.v1.AgentService.WhoAmI
    */
