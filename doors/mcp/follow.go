@@ -148,7 +148,7 @@ func (s *session) listInbox(ctx context.Context, a *awaited) (gathered, error) {
 		if *a.backlog != "" {
 			arguments.Cursor = a.backlog
 		}
-		page, err := s.inbox(ctx, arguments)
+		page, err := s.inboxPage(ctx, arguments)
 		if err != nil {
 			return gathered{}, err
 		}

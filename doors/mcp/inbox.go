@@ -26,13 +26,24 @@ type inboxArguments struct {
 type messagesAnswer struct {
 	Messages []messageAnswer `json:"messages"`
 	Next     string          `json:"next,omitempty"`
-	// Of the whole inbox.
-	Unread int64 `json:"unread,omitempty"`
-	Owed   int64 `json:"owed,omitempty"`
+	// Of the whole inbox, and of what the caller owes.
+	Unread     int64 `json:"unread,omitempty"`
+	Unanswered int64 `json:"unanswered,omitempty"`
+	Owed       int   `json:"owed,omitempty"`
+	MoreOwed   bool  `json:"more_owed,omitempty"`
 }
 
-// inbox returns a page of the caller's inbox.
+// inbox returns a page of the caller's inbox, and how much waits for it in all.
 func (s *session) inbox(ctx context.Context, given inboxArguments) (messagesAnswer, error) {
+	answer, err := s.inboxPage(ctx, given)
+	if err == nil {
+		answer.Owed, answer.MoreOwed, err = s.owed(ctx)
+	}
+	return answer, err
+}
+
+// inboxPage returns a page of the caller's inbox.
+func (s *session) inboxPage(ctx context.Context, given inboxArguments) (messagesAnswer, error) {
 	request := &openintentv1.GetInboxRequest{
 		AgentId: s.caller.Agent, Limit: limit(given.Limit), Cursor: given.Cursor, Include: []string{"attention"},
 	}
@@ -47,13 +58,15 @@ func (s *session) inbox(ctx context.Context, given inboxArguments) (messagesAnsw
 	if err != nil {
 		return messagesAnswer{}, err
 	}
-	answer := messagesAnswer{Messages: []messageAnswer{}, Unread: page.GetUnreadCount(), Owed: page.GetUnansweredCount(), Next: page.GetNextCursor()}
+	answer := messagesAnswer{
+		Messages: []messageAnswer{}, Unread: page.GetUnreadCount(), Unanswered: page.GetUnansweredCount(), Next: page.GetNextCursor(),
+	}
 	for _, item := range page.GetItems() {
 		answer.Messages = append(answer.Messages, shown(item.GetMessage(), item.GetAttention(), payloadRoom))
 	}
 	if fit := len(thoseThatFit(answer.Messages, false)); given.Limit == nil && fit < len(answer.Messages) {
 		given.Limit = new(int32(fit)) // so that the cursor leads on from the last message that is shown
-		return s.inbox(ctx, given)
+		return s.inboxPage(ctx, given)
 	}
 	return answer, nil
 }

@@ -25,9 +25,12 @@ var whoami = newTool("whoami", "Who you are here, your roles and intents, and ho
 		}
 		answer := identityAnswer{
 			Agent: s.caller.Agent, ReadOnly: s.caller.ReadOnly, Intents: []intentAnswer{},
-			Unread: inbox.GetUnreadCount(), Owed: inbox.GetUnansweredCount(), MoreIntents: intents.NextCursor != nil,
+			Unread: inbox.GetUnreadCount(), Unanswered: inbox.GetUnansweredCount(), MoreIntents: intents.NextCursor != nil,
 		}
 		if answer.Roles, err = s.roles(ctx); err != nil {
+			return nil, err
+		}
+		if answer.Owed, answer.MoreOwed, err = s.owed(ctx); err != nil {
 			return nil, err
 		}
 		for _, intent := range intents.GetIntents() {
@@ -37,11 +40,14 @@ var whoami = newTool("whoami", "Who you are here, your roles and intents, and ho
 	})
 
 type identityAnswer struct {
-	Agent       string         `json:"agent"`
-	Roles       []string       `json:"roles,omitempty"`
-	ReadOnly    bool           `json:"read_only,omitempty"`
-	Unread      int64          `json:"unread"`
-	Owed        int64          `json:"owed"`
+	Agent    string   `json:"agent"`
+	Roles    []string `json:"roles,omitempty"`
+	ReadOnly bool     `json:"read_only,omitempty"`
+	Unread   int64    `json:"unread"`
+	// Unanswered are the requests in the inbox without an answer, and Owed the open obligations.
+	Unanswered  int64          `json:"unanswered"`
+	Owed        int            `json:"owed"`
+	MoreOwed    bool           `json:"more_owed,omitempty"`
 	Intents     []intentAnswer `json:"intents"`
 	MoreIntents bool           `json:"more_intents,omitempty"`
 }
