@@ -217,6 +217,13 @@ func addSubscriptionFields(add func(call, field string, bodies ...string)) {
 		add(create, "acknowledge_seconds", `{"acknowledge_seconds":`+bad+`}`)
 		add(create, "max_attempts", `{"max_attempts":`+bad+`}`)
 	}
+	add(create, "compose", `{"compose":"yes"}`, `{"compose":1}`, `{"compose":true,"webhook_url":"https://example.com/"}`)
+	add(create, "digest_seconds", `{"digest_seconds":60,"webhook_url":"https://example.com/"}`)
+	add(create, "max_chars", `{"max_chars":2000}`, `{"compose":true,"max_chars":2000}`)
+	for _, bad := range []string{`0`, `-1`, `2.5`, `"60"`, `99999`, `[]`} {
+		add(create, "digest_seconds", `{"digest_seconds":`+bad+`}`)
+		add(create, "max_chars", `{"digest_seconds":60,"max_chars":`+bad+`}`)
+	}
 	add(create, "use_endpoint", `{"use_endpoint":true,"webhook_url":"https://example.com/"}`, `{"use_endpoint":"yes"}`)
 	add(create, "secret", `{"secret":"whsec_x"}`)
 	add(create, "acknowledged_through", `{"acknowledged_through":5}`)

@@ -124,6 +124,7 @@ func (w *world) makeRights(t *testing.T) {
 	}
 	w.make(t, "obligation", "id", "alice", "/v1/channels/{room}/messages",
 		`{"to":"bob","message_type":"request","obligation":{"blocks":"halted","delegate":"carol"},"payload":{"secret":"`+secret+`"}}`)
+	w.make(t, "windows", "id", "bob", "/v1/subscriptions", `{"intent_id":"{intent}","compose":true,"digest_seconds":60}`)
 	reacted := w.do(t, "bob", "PUT", "/v1/channels/{room}/messages/{notify}/reactions/agree", `{"note":"`+secret+`"}`)
 	require.Equal(t, 200, reacted.Status, "%s", reacted.Body)
 	w.make(t, "hidden_message", "id", "alice", "/v1/channels/{hidden_room}/messages", `{"payload":{"secret":"`+secret+`"}}`)
