@@ -19,7 +19,9 @@ import (
 	"openintent/intents"
 	"openintent/leases"
 	"openintent/messaging"
+	"openintent/subscriptions"
 	"openintent/tasks"
+	"openintent/webhooks"
 )
 
 // Replica is one server.
@@ -31,8 +33,16 @@ type Replica struct {
 	Faults databasetest.CommitFaults
 	// running is held by each call, and by a restart until the new server serves.
 	running sync.RWMutex
+	// subscribes tells whether the room of subscriptions is built too.
+	subscribes bool
 	Rooms
 }
+
+// Option changes what a replica is.
+type Option func(*Replica)
+
+// WithSubscriptions gives the replicas a room of durable subscriptions.
+func WithSubscriptions(r *Replica) { r.subscribes = true }
 
 // Rooms are what a server has while it runs.
 type Rooms struct {
@@ -43,6 +53,8 @@ type Rooms struct {
 	Messaging *messaging.Service
 	Claims    *conversation.Service
 	Leases    *leases.Service
+	// Subscriptions is nil without WithSubscriptions.
+	Subscriptions *subscriptions.Service
 	// Life ends when the server is killed, and with it all that the server does.
 	Life context.Context //nolint:containedctx // it is the life of the server, not of a call
 	kill context.CancelFunc
@@ -50,7 +62,7 @@ type Rooms struct {
 
 // Start starts as many replicas as the engine can have, one on SQLite and two on PostgreSQL, on one new database. They stop when
 // the test ends.
-func Start(t *testing.T, engine database.Engine) (replicas []*Replica) {
+func Start(t *testing.T, engine database.Engine, options ...Option) (replicas []*Replica) {
 	t.Helper()
 	url, count := databasetest.URL(t, engine), 2
 	if engine == database.SQLite {
@@ -58,6 +70,9 @@ func Start(t *testing.T, engine database.Engine) (replicas []*Replica) {
 	}
 	for range count {
 		r := &Replica{url: url, Clock: databasetest.NewClock()}
+		for _, apply := range options {
+			apply(r)
+		}
 		require.NoError(t, r.start())
 		t.Cleanup(func() { require.NoError(t, r.stop()) })
 		replicas = append(replicas, r)
@@ -81,13 +96,29 @@ func (r *Replica) start() error {
 	})
 	s.Claims = conversation.New(conversation.Config{DB: db, Intents: s.Intents, Agents: s.Agents, Channels: s.Channels, Messaging: s.Messaging})
 	s.Leases = leases.New(leases.Config{DB: db, Intents: s.Intents, Tasks: work, Messaging: s.Messaging, LookAgain: time.Second})
+	if r.subscribes {
+		sender, err := webhooks.New(webhooks.Config{})
+		if err != nil {
+			return err
+		}
+		s.Subscriptions = subscriptions.New(subscriptions.Config{
+			DB: db, Intents: s.Intents, Agents: s.Agents, Channels: s.Channels, Messaging: s.Messaging, Webhooks: sender,
+			LookAgain: time.Hour, RenewEvery: time.Hour,
+		})
+	}
 	s.Messaging.Start()
+	if r.subscribes {
+		s.Subscriptions.Start()
+	}
 	r.Rooms = s
 	return nil
 }
 
 func (r *Replica) stop() error {
 	r.kill()
+	if r.subscribes {
+		r.Subscriptions.Stop()
+	}
 	r.Messaging.Stop()
 	return r.DB.Close()
 }

@@ -55,6 +55,13 @@ func Judge(m *message.Message, f Facts, now time.Time) *Judgement {
 // At returns the judgement of the same facts at another time.
 func (j *Judgement) At(now time.Time) *Judgement { return Judge(j.q.Message, j.q.Facts, now) }
 
+// Unclaimed returns the judgement as if nobody held a claim. It is what the message asks once its claims have ended.
+func (j *Judgement) Unclaimed() *Judgement {
+	facts := j.q.Facts
+	facts.Claims = nil
+	return Judge(j.q.Message, facts, j.q.now)
+}
+
 // Form returns what the block depends on beside the message. It is not exact if the block depends on the time too, or on the
 // recipient: the message has a deadline, or somebody claims it.
 func (j *Judgement) Form() (form Verdict, exact bool) {

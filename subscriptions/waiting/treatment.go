@@ -36,11 +36,13 @@ func (r Rules) treatmentOf(e Entry) treatment {
 	return joining
 }
 
-// digestible reports whether a message may be summed up: it is not for the subscriber, and need not be answered.
+// digestible reports whether a message may be summed up: it is not for the subscriber, and need not be answered, not even when the
+// claims of others have ended.
 func digestible(e Entry) bool {
 	judged, said := e.Attention, e.Message.Conversation
 	return judged != nil && judged.Directedness == openintentv1.Directedness_DIRECTEDNESS_AMBIENT &&
 		judged.Policy != openintentv1.ResponsePolicy_RESPONSE_POLICY_MUST_RESPOND &&
+		judged.Unclaimed().Policy != openintentv1.ResponsePolicy_RESPONSE_POLICY_MUST_RESPOND &&
 		(said == nil || said.Obligation == nil && said.Return == nil)
 }
 
