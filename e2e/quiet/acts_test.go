@@ -138,8 +138,9 @@ func (w *world) some(t *rapid.T) *said {
 // edit edits a message, rather one that waits for a digest.
 func (w *world) edit(t *rapid.T) {
 	m := w.some(t)
+	digests := w.subscribers[0] // of bob
 	waits := slices.DeleteFunc(slices.Clone(w.messages), func(m *said) bool {
-		return m.GetTo() != "" && m.GetTo() != "*" || m.GetSender() == "bob" || w.subscribers[0].full[m.GetId()] || w.subscribers[0].summed[m.GetId()]
+		return m.GetTo() != "" && m.GetTo() != "*" || m.GetSender() == "bob" || digests.full[m.GetId()] || digests.summed[m.GetId()]
 	})
 	if len(waits) > 0 && rapid.Bool().Draw(t, "waits") {
 		m = waits[len(waits)-1]
