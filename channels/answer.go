@@ -76,6 +76,9 @@ func (r *Rules) toWire(
 	if r.TaskID != "" {
 		channel.TaskId = proto.String(r.TaskID)
 	}
+	if r.Address != "" {
+		channel.Address = proto.String(r.Address)
+	}
 	for _, m := range r.members {
 		if r.Lists(m.agent, presences[m.agent].DepartedAt) {
 			channel.Members = append(channel.Members, m.agent)

@@ -54,6 +54,8 @@ type Rules struct {
 	ID, IntentID, TaskID string
 	// Name is unique among the intent's open channels.
 	Name string
+	// Address leads to the channel and can be dictated; it is empty for most channels.
+	Address string
 	// CreatedBy is the agent that created the channel and therefore manages it.
 	CreatedBy string
 	Policy    Policy

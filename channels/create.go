@@ -48,6 +48,12 @@ func (s *Service) CreateChannel(
 				return err
 			}
 		}
+		draft := draft
+		if req.GetDictatable() {
+			if draft.Address, err = takeAddress(tx); err != nil {
+				return err
+			}
+		}
 		rules, err := s.create(tx, head, draft, req.GetMembers())
 		if err != nil {
 			return err
@@ -158,6 +164,11 @@ func (s *Service) create(tx *database.Tx, head *intents.Head, draft Rules, agent
 	rules := newRules(draft, members)
 	if err := insertChannel(tx, rules); err != nil {
 		return nil, err
+	}
+	if draft.Address != "" {
+		if err := keepAddress(tx, rules); err != nil {
+			return nil, err
+		}
 	}
 	head.Name(agentIDs...)
 	s.changed(tx, head, rules.Key)

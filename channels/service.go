@@ -142,7 +142,7 @@ func (s *Service) GetChannel(ctx context.Context, req *openintentv1.GetChannelRe
 	}
 	var answer *openintentv1.Channel
 	err = s.db.Read(ctx, func(tx *database.Tx) error {
-		key, err := s.Locate(tx, req.GetChannelId())
+		key, err := s.named(tx, req)
 		if err != nil {
 			return err
 		}
@@ -153,6 +153,9 @@ func (s *Service) GetChannel(ctx context.Context, req *openintentv1.GetChannelRe
 		rules, err := s.Rules(tx, key, head.Epoch)
 		if err != nil {
 			return err
+		}
+		if !c.Scope.CoversChannel(rules.IntentID, rules.ID) {
+			return ErrChannelNotFound
 		}
 		if err := s.requireSight(tx, c, &head, rules); err != nil {
 			return err

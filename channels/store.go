@@ -38,6 +38,8 @@ type channelRow struct {
 	CreatedAt     int64 `gorm:"autoCreateTime:false"`
 	ClosedAt      *int64
 	DeletedAt     *int64
+	// Address is NULL for a channel without one.
+	Address *string
 }
 
 func (channelRow) TableName() string { return "channels" }
@@ -61,6 +63,9 @@ func (row channelRow) rules(intentID string) Rules {
 	}
 	if row.TaskID != nil {
 		rules.TaskID = *row.TaskID
+	}
+	if row.Address != nil {
+		rules.Address = *row.Address
 	}
 	if row.TTLSeconds != nil {
 		rules.TTL = time.Duration(*row.TTLSeconds) * time.Second
@@ -165,13 +170,13 @@ func loadRulesOf(tx *database.Tx, keys []Key, access map[int64]*intents.Rules) (
 		readInsiders,
 		database.Statement{
 			SQL: "SELECT intent_no, channel_no, id, name, task_id, created_by, policy, audit, ttl_seconds, max_messages," +
-				" history, turn_budget, opened_through, created_at, closed_at, deleted_at FROM channels WHERE " + in,
+				" history, turn_budget, opened_through, created_at, closed_at, deleted_at, address FROM channels WHERE " + in,
 			Args: args,
 			Scan: func(scanned database.Row) error {
 				var row channelRow
 				err := scanned.Scan(&row.IntentNo, &row.ChannelNo, &row.ID, &row.Name, &row.TaskID, &row.CreatedBy, &row.Policy,
 					&row.Audit, &row.TTLSeconds, &row.MaxMessages, &row.History, &row.TurnBudget, &row.OpenedThrough,
-					&row.CreatedAt, &row.ClosedAt, &row.DeletedAt)
+					&row.CreatedAt, &row.ClosedAt, &row.DeletedAt, &row.Address)
 				rows = append(rows, row)
 				return err
 			},
@@ -266,6 +271,9 @@ func insertChannel(tx *database.Tx, r *Rules) error {
 	}
 	if r.TaskID != "" {
 		row.TaskID = &r.TaskID
+	}
+	if r.Address != "" {
+		row.Address = &r.Address
 	}
 	if err := tx.Gorm().Create(&row).Error; err != nil {
 		return err

@@ -25,20 +25,33 @@ func (s *Service) ListMessages(
 	q := listing{
 		by: c, since: req.GetSince(), recipient: req.GetTo(), limit: int(req.GetLimit()),
 		messageType: message.TypeFrom(req.GetMessageType(), ""), correlationID: req.GetCorrelationId(), threadID: req.GetThreadId(),
+		kind: req.GetKind(),
 	}
 	if q.limit == 0 {
 		q.limit = reading.MaxPage
 	}
-	if err := cmp.Or(caller.CheckText("to", q.recipient), caller.CheckText("correlation_id", q.correlationID)); err != nil {
+	if err := cmp.Or(caller.CheckText("to", q.recipient), caller.CheckText("correlation_id", q.correlationID),
+		caller.CheckText("kind", q.kind)); err != nil {
 		return nil, err
 	}
-	messages, next, now, err := s.list(ctx, key, q)
+	var answer openintentv1.ListMessagesResponse
+	var messages []*message.Message
+	var now time.Time
+	if req.GetDocuments() {
+		if err := checkDocuments(req); err != nil {
+			return nil, err
+		}
+		messages, now, err = s.listDocuments(ctx, key, c, q.kind)
+	} else {
+		answer.NextSince = new(string)
+		messages, *answer.NextSince, now, err = s.list(ctx, key, q)
+	}
 	if err != nil {
 		return nil, err
 	}
 	s.offers.record(c.Agent, now, messages...)
-	wire, err := message.ToWire(messages, now)
-	return &openintentv1.ListMessagesResponse{Messages: wire, NextSince: &next}, err
+	answer.Messages, err = message.ToWire(messages, now)
+	return &answer, err
 }
 
 // GetMessage returns one message.
@@ -78,6 +91,7 @@ type listing struct {
 	messageType   message.Type
 	correlationID string
 	threadID      string
+	kind          string
 }
 
 // list returns the retained messages that the caller may see: those after the cursor or, without one, the newest. It also
@@ -102,10 +116,11 @@ func (s *Service) list(
 	return messages, next, now, err
 }
 
-// keeps tells whether a message belongs to the list: the viewer may see it and, if the call asks for a recipient, that
-// agent receives it.
+// keeps tells whether a message belongs to the list: the viewer may see it and, if the call asks for a kind or a recipient, it is of that
+// kind, and that agent receives it.
 func (q listing) keeps(m *message.Message, l reading.Snapshot, viewer message.Viewer) bool {
-	return message.Listed(m, viewer, l.Now) && (q.recipient == "" || l.IsFor(m, viewer, q.recipient))
+	return message.Listed(m, viewer, l.Now) && (q.kind == "" || m.Conversation != nil && m.Conversation.Kind == q.kind) &&
+		(q.recipient == "" || l.IsFor(m, viewer, q.recipient))
 }
 
 // collect gathers the page in chunks, until it is full or the end (or floor) of the channel is reached.

@@ -26,6 +26,7 @@ import (
 //     other request.
 //   - A request without a deadline that was answered goes immediately.
 //   - A request whose obligation is open is kept until somebody discharges it, and keeps the deadline that it has.
+//   - The present content of a document stays. When another message takes its place, it is noted as due (writing/documents.go).
 //   - A request that had a deadline is also kept as long as its idempotency key holds, because a repeated Ask looks for its answer.
 const (
 	// askersPatience is how long a request outlives its deadline, so that an asker whose wait has just ended still finds
@@ -167,6 +168,8 @@ func (s *Service) evictedMessages(ctx context.Context, key channels.Key, after, 
 				m.message_type = 'request' AND m.conversation IS NOT NULL AND EXISTS (SELECT 1 FROM obligations o
 					WHERE o.intent_no = m.intent_no AND o.position = m.position AND o.discharged_at IS NULL` + message.OneByOne + `)
 				FROM messages m WHERE m.intent_no = ? AND m.channel_no = ? AND m.ordinal > ? AND m.ordinal <= ?
+				AND NOT (m.conversation IS NOT NULL AND EXISTS (SELECT 1 FROM documents d
+					WHERE d.intent_no = m.intent_no AND d.position = m.position` + message.OneByOne + `))
 				ORDER BY m.ordinal LIMIT ?`,
 			Args: []any{key.IntentNo, key.ChannelNo, after, floor, sweepBatch},
 			Scan: func(row database.Row) error {

@@ -38,7 +38,8 @@ type policy struct {
 	access access
 	effect effect
 	place  place
-	// anyChannel marks a method that takes "-" for whichever channel its message is in. Then the room looks at the scope.
+	// anyChannel marks a method that takes "-" for a channel that something else in the request names: its message, or its address. Then
+	// the room looks at the scope.
 	anyChannel bool
 	// waits marks a call that may last as long as its client likes. When the server stops, it ends such a call
 	// immediately; every other call runs to its end.
@@ -97,7 +98,7 @@ var policies = map[string]policy{
 
 	openintentv1.ChannelService_CreateChannel_FullMethodName:       {access: anyCaller, effect: writes, place: named},
 	openintentv1.ChannelService_ListChannels_FullMethodName:        {access: anyCaller, effect: reads, place: named},
-	openintentv1.ChannelService_GetChannel_FullMethodName:          {access: anyCaller, effect: reads, place: named},
+	openintentv1.ChannelService_GetChannel_FullMethodName:          {access: anyCaller, effect: reads, place: named, anyChannel: true},
 	openintentv1.ChannelService_UpdateChannel_FullMethodName:       {access: anyCaller, effect: writes, place: named},
 	openintentv1.ChannelService_AddChannelMembers_FullMethodName:   {access: anyCaller, effect: writes, place: named},
 	openintentv1.ChannelService_RemoveChannelMember_FullMethodName: {access: anyCaller, effect: writes, place: named},

@@ -53,6 +53,8 @@ type Conversation struct {
 
 	// Braked is true if the loop brake was on when the message was stored. Clients see it in what attention says of the message.
 	Braked bool `json:"braked,omitempty"`
+	// Document is true if the message was sent as a document of its channel. Kind is the document's name.
+	Document bool `json:"document,omitempty"`
 
 	// Revision counts how often the content was given; it is 0 before the first edit, and then at least 2.
 	Revision  int       `json:"revision,omitempty"`
@@ -157,7 +159,7 @@ func (c *Conversation) Columns() (threadPosition *int64, fields []byte) {
 func (c *Conversation) Empty() bool {
 	return c.ParentID == "" && c.ThreadID == "" && c.Subject == "" && c.Kind == "" && c.TaskID == "" && c.Priority == "" &&
 		len(c.Mentions) == 0 && !c.MentionsGiven && c.Collect == nil && c.Obligation == nil && c.Return == nil &&
-		c.Directedness == 0 && c.Policy == 0 && c.Revision == 0 && !c.Braked
+		c.Directedness == 0 && c.Policy == 0 && c.Revision == 0 && !c.Braked && !c.Document
 }
 
 // Outline returns what of the conversation decides about other messages: the thread, how many answers a request wants, and whether the
@@ -259,6 +261,9 @@ func (c *Conversation) fill(wire *openintentv1.Message) {
 	if c.Revision != 0 {
 		revision := int32(c.Revision)
 		wire.Revision = &revision
+	}
+	if c.Document {
+		wire.Document = &c.Document
 	}
 }
 

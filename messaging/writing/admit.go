@@ -28,7 +28,9 @@ type situation struct {
 	book      *addressBook
 	// owed counts the open obligations of the draft's sender, if the draft has one.
 	owed int
-	now  time.Time
+	// documents are those of the draft's channel, if the draft is one.
+	documents documents
+	now       time.Time
 }
 
 // admit decides whether a draft may be stored. It asks in this order: may the sender take part at all, is the channel open,

@@ -20,7 +20,9 @@ type appender struct {
 	open openRequestBatch
 	// obligations are those of new requests.
 	obligations obligationBatch
-	keys        keyBatch
+	// published are the new contents of documents.
+	published publishedBatch
+	keys      keyBatch
 	counts      map[channels.Key]*channels.Count
 	// changed are the counts that have to be stored. The transaction is certain to hold the locks of these only.
 	changed map[channels.Key]*channels.Count

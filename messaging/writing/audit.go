@@ -92,4 +92,7 @@ func addConversation(object *jsonvalue.Builder, c *message.Conversation) {
 		}
 		object.Raw("obligation", obligation.Object())
 	}
+	if c.Document {
+		object.Raw("document", []byte("true"))
+	}
 }

@@ -50,6 +50,8 @@ type batch struct {
 	book    *addressBook
 	// owed counts the open obligations of authors who give another one; nil if nobody does.
 	owed map[authored]int
+	// documents are those of the channels for which there is a draft of one; nil if there is none.
+	documents map[channels.Key]documents
 	// found holds messages of an earlier attempt whose commit succeeded after all.
 	found map[string]*message.Message
 	// reached are those of the messages' audiences that were read and are stored.
@@ -204,6 +206,9 @@ func (b *batch) place(head *intents.Head, d *Draft) (m *message.Message, replaye
 	if err == nil {
 		err = b.noteAnswer(head, channel, d)
 	}
+	if err == nil && d.publishes() {
+		b.publish(head, m)
+	}
 	if err == nil && agents != nil {
 		err = b.tellOfBrake(head, channel, m, agents)
 	}
@@ -223,6 +228,7 @@ func (b *batch) admit(head *intents.Head, d *Draft) (*channels.Rules, error) {
 	if d.given != nil {
 		s.parent = b.parentOf(d)
 		s.owed = b.owedTo(d)
+		s.documents = b.documents[d.Channel]
 		_, s.taskFound = b.tasks[tasks.Ref{IntentNo: d.IntentNo, ID: d.taskID()}]
 	}
 	if d.Name != "" {

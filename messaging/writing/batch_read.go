@@ -33,7 +33,7 @@ func (w *Writer) wants(submissions []*submission) wants {
 		all.uncertain = all.uncertain || s.uncertain
 		all.passedOver = all.passedOver || !s.asideAt.IsZero()
 		all.words = append(all.words, d.words...)
-		all.conversing = all.conversing || len(d.words) > 0 || d.parentID() != "" || d.taskID() != "" || d.obliges()
+		all.conversing = all.conversing || len(d.words) > 0 || d.parentID() != "" || d.taskID() != "" || d.obliges() || d.publishes()
 		if d.Name == "" {
 			all.channels = append(all.channels, d.Channel)
 		} else {

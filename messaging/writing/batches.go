@@ -131,6 +131,7 @@ func (a *appender) statements() []database.Statement {
 	statements = append(statements, a.rows.statements(a.tx)...)
 	statements = append(statements, a.open.statements(a.tx)...)
 	statements = append(statements, a.obligations.statements(a.tx)...)
+	statements = append(statements, a.published.statements(a.tx)...)
 	statements = append(statements, a.keys.statements(a.tx)...)
 	statements = append(statements, a.reached.statements(a.tx)...)
 	statements = append(statements, a.answeredStatements()...)

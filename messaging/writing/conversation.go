@@ -58,6 +58,9 @@ func (d *Draft) SetConversation(req Conversing) (err error) {
 	if obliging, ok := req.(Obliging); ok {
 		given.Obligation = message.ObligationFrom(obliging.GetObligation())
 	}
+	if documenting, ok := req.(*openintentv1.SendMessageRequest); ok {
+		given.Document, d.replaces = documenting.GetDocument(), documenting.Replaces
+	}
 	if fenced, ok := req.(interface{ GetFence() int64 }); ok {
 		d.fence = fenced.GetFence()
 	}
@@ -75,8 +78,8 @@ func (d *Draft) SetConversation(req Conversing) (err error) {
 
 // checkConversation decides what of the conversation the draft alone decides.
 func (d *Draft) checkConversation() error {
-	if d.given == nil {
-		return nil
+	if err := d.checkDocument(); err != nil || d.given == nil {
+		return err
 	}
 	if d.MessageType == message.TypeResponse && d.given.ParentID != "" && d.given.ParentID != d.CorrelationID {
 		return fault.BadField("parent_id", "a response belongs under its request; give the request's id or leave it out")
@@ -133,7 +136,7 @@ func (s situation) converse(d *Draft, viewer message.Viewer) error {
 	if d.taskID() != "" && !s.showsTask(d) {
 		return errTaskUnknown
 	}
-	if err := s.checkOwed(d); err != nil {
+	if err := cmp.Or(s.checkOwed(d), s.checkReplaced(d)); err != nil {
 		return err
 	}
 	mentions := s.mentioned(d.words, d.By.Scope)

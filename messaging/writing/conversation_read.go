@@ -15,6 +15,7 @@ func (b *batch) readConversations(w wants) []database.Statement {
 		return nil
 	}
 	statements := append(b.readMentioned(w), b.readOwed()...)
+	statements = append(statements, b.readDocuments()...)
 	parents := make(map[string][]string) // by sender
 	var taskIDs []string
 	for _, s := range b.submissions {

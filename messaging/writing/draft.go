@@ -53,6 +53,9 @@ type Draft struct {
 	// Timeout, if it is not 0, is when the message expires, counted from the time of storing. Then ExpiresAt is not given.
 	Timeout time.Duration
 
+	// replaces names the message that has to be the document's content, if the draft is a document; nil for whichever is.
+	replaces *string
+
 	// fence is that of the sender's claim on the request that a response answers; 0 without one.
 	fence int64
 

@@ -70,6 +70,9 @@ var leftOutWhenUnset = map[protoreflect.FullName]bool{
 	"openintent.v1.Message.edited_at":    true,
 	"openintent.v1.Message.deleted_at":   true,
 	"openintent.v1.Message.obligation":   true,
+	"openintent.v1.Message.document":     true,
+
+	"openintent.v1.Channel.address": true,
 
 	"openintent.v1.Annotation.change":      true,
 	"openintent.v1.Annotation.signal":      true,

@@ -199,11 +199,7 @@ type ChannelOptions struct {
 	MaxMessages *int64 `protobuf:"varint,3,opt,name=max_messages,json=maxMessages,proto3,oneof" json:"max_messages,omitempty"`
 	// What members of an explicit channel see of what was sent before a manager added them; `all` by default. A change also holds for those
 	// who are members already: `from_join` counts from when each was added.
-	History *ChannelHistory `protobuf:"varint,4,opt,name=history,proto3,enum=openintent.v1.ChannelHistory,oneof" json:"history,omitempty"`
-	// How many messages two agents alone may exchange within 10 minutes before the loop brake is put on: in a thread, or outside threads in
-	// the channel. 0 switches the brake off, otherwise between 2 and 100; 20 by default. Nothing is refused because of it: it only changes
-	// what attention says of the further messages.
-	TurnBudget    *int64 `protobuf:"varint,5,opt,name=turn_budget,json=turnBudget,proto3,oneof" json:"turn_budget,omitempty"`
+	History       *ChannelHistory `protobuf:"varint,4,opt,name=history,proto3,enum=openintent.v1.ChannelHistory,oneof" json:"history,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -266,13 +262,6 @@ func (x *ChannelOptions) GetHistory() ChannelHistory {
 	return ChannelHistory_CHANNEL_HISTORY_UNSPECIFIED
 }
 
-func (x *ChannelOptions) GetTurnBudget() int64 {
-	if x != nil && x.TurnBudget != nil {
-		return *x.TurnBudget
-	}
-	return 0
-}
-
 // Channel is a named message stream inside an intent.
 type Channel struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -304,6 +293,9 @@ type Channel struct {
 	MessageCount int64 `protobuf:"varint,12,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
 	// When the last one was sent, by the clock, even if the caller cannot see it.
 	LastMessageAt *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=last_message_at,json=lastMessageAt,proto3" json:"last_message_at,omitempty"`
+	// A short text that people can dictate and that leads to the channel (GetChannel). It is no secret and gives nobody access. Left out of
+	// JSON if the channel was created without one.
+	Address       *string `protobuf:"bytes,14,opt,name=address,proto3,oneof" json:"address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -429,6 +421,13 @@ func (x *Channel) GetLastMessageAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Channel) GetAddress() string {
+	if x != nil && x.Address != nil {
+		return *x.Address
+	}
+	return ""
+}
+
 // CreateChannelRequest describes a new channel.
 type CreateChannelRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -445,7 +444,10 @@ type CreateChannelRequest struct {
 	// A task of the same intent; the channel closes when it ends.
 	TaskId *string `protobuf:"bytes,6,opt,name=task_id,json=taskId,proto3,oneof" json:"task_id,omitempty"`
 	// The creating agent; the caller when absent. Only the operator may name another.
-	CreatedBy     *string `protobuf:"bytes,7,opt,name=created_by,json=createdBy,proto3,oneof" json:"created_by,omitempty"`
+	CreatedBy *string `protobuf:"bytes,7,opt,name=created_by,json=createdBy,proto3,oneof" json:"created_by,omitempty"`
+	// True gives the channel an address: capital letters and two digits, such as VK47, without those that are easily mistaken. No other channel
+	// of this server ever gets the same one.
+	Dictatable    bool `protobuf:"varint,8,opt,name=dictatable,proto3" json:"dictatable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -527,6 +529,13 @@ func (x *CreateChannelRequest) GetCreatedBy() string {
 		return *x.CreatedBy
 	}
 	return ""
+}
+
+func (x *CreateChannelRequest) GetDictatable() bool {
+	if x != nil {
+		return x.Dictatable
+	}
+	return false
 }
 
 // ListChannelsRequest selects channels.
@@ -660,8 +669,10 @@ func (x *ListChannelsResponse) GetNextCursor() string {
 // GetChannelRequest names a channel.
 type GetChannelRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The channel.
-	ChannelId     string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	// The channel; `-` for the one with the address.
+	ChannelId string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	// The channel's address, in capital or small letters; only with `-` as channel_id.
+	Address       *string `protobuf:"bytes,2,opt,name=address,proto3,oneof" json:"address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -703,14 +714,21 @@ func (x *GetChannelRequest) GetChannelId() string {
 	return ""
 }
 
+func (x *GetChannelRequest) GetAddress() string {
+	if x != nil && x.Address != nil {
+		return *x.Address
+	}
+	return ""
+}
+
 // UpdateChannelRequest changes a channel.
 type UpdateChannelRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The channel with its new values; `id` names it.
 	Channel *Channel `protobuf:"bytes,1,opt,name=channel,proto3" json:"channel,omitempty"`
-	// What changes: members, member_policy, options, options.audit, options.ttl_seconds, options.max_messages, options.history,
-	// options.turn_budget, status. An option that is named and unset in `channel` goes back to its default; `options` names all five. If
-	// members are named and unset, the channel has none. member_policy and status cannot be unset. Members change before member_policy does.
+	// What changes: members, member_policy, options, options.audit, options.ttl_seconds, options.max_messages, options.history, status. An
+	// option that is named and unset in `channel` goes back to its default; `options` names all four. If members are named and unset, the
+	// channel has none. member_policy and status cannot be unset. Members change before member_policy does.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -975,7 +993,7 @@ var File_openintent_v1_channels_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_channels_proto_rawDesc = "" +
 	"\n" +
-	"\x1copenintent/v1/channels.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd9\x02\n" +
+	"\x1copenintent/v1/channels.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x98\x02\n" +
 	"\x0eChannelOptions\x12\x19\n" +
 	"\x05audit\x18\x01 \x01(\bH\x00R\x05audit\x88\x01\x01\x123\n" +
 	"\vttl_seconds\x18\x02 \x01(\x03B\r\xbaH\n" +
@@ -984,15 +1002,12 @@ const file_openintent_v1_channels_proto_rawDesc = "" +
 	"\fmax_messages\x18\x03 \x01(\x03B\r\xbaH\n" +
 	"\"\b\x18\x80\x94\xeb\xdc\x03 \x00H\x02R\vmaxMessages\x88\x01\x01\x12H\n" +
 	"\ahistory\x18\x04 \x01(\x0e2\x1d.openintent.v1.ChannelHistoryB\n" +
-	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x03R\ahistory\x88\x01\x01\x12/\n" +
-	"\vturn_budget\x18\x05 \x01(\x03B\t\xbaH\x06\"\x04\x18d(\x00H\x04R\n" +
-	"turnBudget\x88\x01\x01B\b\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x03R\ahistory\x88\x01\x01B\b\n" +
 	"\x06_auditB\x0e\n" +
 	"\f_ttl_secondsB\x0f\n" +
 	"\r_max_messagesB\n" +
 	"\n" +
-	"\b_historyB\x0e\n" +
-	"\f_turn_budget\"\xf7\x04\n" +
+	"\b_history\"\xa7\x05\n" +
 	"\aChannel\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12 \n" +
 	"\tintent_id\x18\x02 \x01(\tB\x03\xe0A\x03R\bintentId\x12!\n" +
@@ -1009,9 +1024,12 @@ const file_openintent_v1_channels_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\tcreatedAt\x12<\n" +
 	"\tclosed_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\bclosedAt\x12(\n" +
 	"\rmessage_count\x18\f \x01(\x03B\x03\xe0A\x03R\fmessageCount\x12G\n" +
-	"\x0flast_message_at\x18\r \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\rlastMessageAtB\n" +
+	"\x0flast_message_at\x18\r \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\rlastMessageAt\x12\"\n" +
+	"\aaddress\x18\x0e \x01(\tB\x03\xe0A\x03H\x01R\aaddress\x88\x01\x01B\n" +
 	"\n" +
-	"\b_task_id\"\x81\x03\n" +
+	"\b_task_idB\n" +
+	"\n" +
+	"\b_address\"\xa1\x03\n" +
 	"\x14CreateChannelRequest\x12 \n" +
 	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12\x1e\n" +
 	"\x04name\x18\x02 \x01(\tB\n" +
@@ -1022,7 +1040,10 @@ const file_openintent_v1_channels_proto_rawDesc = "" +
 	"\aoptions\x18\x05 \x01(\v2\x1d.openintent.v1.ChannelOptionsR\aoptions\x12&\n" +
 	"\atask_id\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x01R\x06taskId\x88\x01\x01\x12,\n" +
 	"\n" +
-	"created_by\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02H\x02R\tcreatedBy\x88\x01\x01B\x10\n" +
+	"created_by\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02H\x02R\tcreatedBy\x88\x01\x01\x12\x1e\n" +
+	"\n" +
+	"dictatable\x18\b \x01(\bR\n" +
+	"dictatableB\x10\n" +
 	"\x0e_member_policyB\n" +
 	"\n" +
 	"\b_task_idB\r\n" +
@@ -1041,10 +1062,13 @@ const file_openintent_v1_channels_proto_rawDesc = "" +
 	"\bchannels\x18\x01 \x03(\v2\x16.openintent.v1.ChannelR\bchannels\x12$\n" +
 	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
 	"nextCursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"7\n" +
+	"\f_next_cursor\"k\n" +
 	"\x11GetChannelRequest\x12\"\n" +
 	"\n" +
-	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\"\x90\x01\n" +
+	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12&\n" +
+	"\aaddress\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18 H\x00R\aaddress\x88\x01\x01B\n" +
+	"\n" +
+	"\b_address\"\x90\x01\n" +
 	"\x14UpdateChannelRequest\x12;\n" +
 	"\achannel\x18\x01 \x01(\v2\x16.openintent.v1.ChannelB\t\xe0A\x02\xbaH\x03\xc8\x01\x01R\achannel\x12;\n" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
@@ -1165,6 +1189,7 @@ func file_openintent_v1_channels_proto_init() {
 	file_openintent_v1_channels_proto_msgTypes[2].OneofWrappers = []any{}
 	file_openintent_v1_channels_proto_msgTypes[3].OneofWrappers = []any{}
 	file_openintent_v1_channels_proto_msgTypes[4].OneofWrappers = []any{}
+	file_openintent_v1_channels_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -42,7 +42,7 @@ type ChannelServiceClient interface {
 	CreateChannel(ctx context.Context, in *CreateChannelRequest, opts ...grpc.CallOption) (*Channel, error)
 	// ListChannels lists an intent's channels: open ones first, each group oldest first.
 	ListChannels(ctx context.Context, in *ListChannelsRequest, opts ...grpc.CallOption) (*ListChannelsResponse, error)
-	// GetChannel gives one channel.
+	// GetChannel gives one channel, by its id or by its address.
 	GetChannel(ctx context.Context, in *GetChannelRequest, opts ...grpc.CallOption) (*Channel, error)
 	// UpdateChannel changes members, member_policy, options or status, and only what the mask names (over REST: what the
 	// body names, null included). `closed` is the only status that may be set. A closed channel never reopens and takes no other change
@@ -149,7 +149,7 @@ type ChannelServiceServer interface {
 	CreateChannel(context.Context, *CreateChannelRequest) (*Channel, error)
 	// ListChannels lists an intent's channels: open ones first, each group oldest first.
 	ListChannels(context.Context, *ListChannelsRequest) (*ListChannelsResponse, error)
-	// GetChannel gives one channel.
+	// GetChannel gives one channel, by its id or by its address.
 	GetChannel(context.Context, *GetChannelRequest) (*Channel, error)
 	// UpdateChannel changes members, member_policy, options or status, and only what the mask names (over REST: what the
 	// body names, null included). `closed` is the only status that may be set. A closed channel never reopens and takes no other change

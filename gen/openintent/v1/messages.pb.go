@@ -275,7 +275,9 @@ type Message struct {
 	// When its content was deleted.
 	DeletedAt *timestamppb.Timestamp `protobuf:"bytes,25,opt,name=deleted_at,json=deletedAt,proto3" json:"deleted_at,omitempty"`
 	// Of a request that stays open until somebody discharges it: what its sender gave. It stays when it is discharged.
-	Obligation    *Obligation `protobuf:"bytes,26,opt,name=obligation,proto3" json:"obligation,omitempty"`
+	Obligation *Obligation `protobuf:"bytes,26,opt,name=obligation,proto3" json:"obligation,omitempty"`
+	// True if it was sent as a document of the channel.
+	Document      *bool `protobuf:"varint,27,opt,name=document,proto3,oneof" json:"document,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -490,6 +492,13 @@ func (x *Message) GetObligation() *Obligation {
 		return x.Obligation
 	}
 	return nil
+}
+
+func (x *Message) GetDocument() bool {
+	if x != nil && x.Document != nil {
+		return *x.Document
+	}
+	return false
 }
 
 // Annotation is something that happened to a message and has a place of its own in the intent's log. Whoever may see the message now may
@@ -715,7 +724,14 @@ type SendMessageRequest struct {
 	ExpiresInSeconds *float64 `protobuf:"fixed64,20,opt,name=expires_in_seconds,json=expiresInSeconds,proto3,oneof" json:"expires_in_seconds,omitempty"`
 	// Of a request: it stays open until its sender, the delegate or the operator discharges it. Refused on other types. A sender has at most
 	// 100 open obligations in one intent; one more is RESOURCE_EXHAUSTED with reason TOO_MANY_OBLIGATIONS.
-	Obligation    *Obligation `protobuf:"bytes,21,opt,name=obligation,proto3" json:"obligation,omitempty"`
+	Obligation *Obligation `protobuf:"bytes,21,opt,name=obligation,proto3" json:"obligation,omitempty"`
+	// True makes it a document of the channel, whose name is `kind`. The newest message of that kind that was sent so is the document's content,
+	// and is kept however many messages come after it. It is for everyone, a notify or a broadcast, and never expires. A channel has at most 10
+	// documents; one more is RESOURCE_EXHAUSTED with reason TOO_MANY_DOCUMENTS.
+	Document *bool `protobuf:"varint,22,opt,name=document,proto3,oneof" json:"document,omitempty"`
+	// Of a document: the id of the message that is its content now; empty if there is none yet. If another message is,
+	// FAILED_PRECONDITION (412 over REST) with reason DOCUMENT_CHANGED and that message's id. Absent: whatever is.
+	Replaces      *string `protobuf:"bytes,23,opt,name=replaces,proto3,oneof" json:"replaces,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -895,6 +911,20 @@ func (x *SendMessageRequest) GetObligation() *Obligation {
 		return x.Obligation
 	}
 	return nil
+}
+
+func (x *SendMessageRequest) GetDocument() bool {
+	if x != nil && x.Document != nil {
+		return *x.Document
+	}
+	return false
+}
+
+func (x *SendMessageRequest) GetReplaces() string {
+	if x != nil && x.Replaces != nil {
+		return *x.Replaces
+	}
+	return ""
 }
 
 // SendMessagesResponse is what became of one message of a stream.
@@ -1292,7 +1322,12 @@ type ListMessagesRequest struct {
 	// Only responses to this request.
 	CorrelationId *string `protobuf:"bytes,6,opt,name=correlation_id,json=correlationId,proto3,oneof" json:"correlation_id,omitempty"`
 	// Only messages of the thread whose first message has this id, and that message itself. An id that begins no thread gives an empty list.
-	ThreadId      *string `protobuf:"bytes,7,opt,name=thread_id,json=threadId,proto3,oneof" json:"thread_id,omitempty"`
+	ThreadId *string `protobuf:"bytes,7,opt,name=thread_id,json=threadId,proto3,oneof" json:"thread_id,omitempty"`
+	// Only messages of this kind.
+	Kind *string `protobuf:"bytes,8,opt,name=kind,proto3,oneof" json:"kind,omitempty"`
+	// True lists only the present contents of the channel's documents, those too that are no longer listed otherwise. It goes with `kind` and
+	// with nothing else.
+	Documents     *bool `protobuf:"varint,9,opt,name=documents,proto3,oneof" json:"documents,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1374,6 +1409,20 @@ func (x *ListMessagesRequest) GetThreadId() string {
 		return *x.ThreadId
 	}
 	return ""
+}
+
+func (x *ListMessagesRequest) GetKind() string {
+	if x != nil && x.Kind != nil {
+		return *x.Kind
+	}
+	return ""
+}
+
+func (x *ListMessagesRequest) GetDocuments() bool {
+	if x != nil && x.Documents != nil {
+		return *x.Documents
+	}
+	return false
 }
 
 // ListMessagesResponse is a page of messages.
@@ -3889,7 +3938,7 @@ var File_openintent_v1_messages_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\n" +
-	"\x1copenintent/v1/messages.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x1dopenintent/v1/attention.proto\x1a\x1aopenintent/v1/events.proto\"\x9a\n" +
+	"\x1copenintent/v1/messages.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x1dopenintent/v1/attention.proto\x1a\x1aopenintent/v1/events.proto\"\xc8\n" +
 	"\n" +
 	"\aMessage\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
@@ -3925,7 +3974,8 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"deleted_at\x18\x19 \x01(\v2\x1a.google.protobuf.TimestampR\tdeletedAt\x129\n" +
 	"\n" +
 	"obligation\x18\x1a \x01(\v2\x19.openintent.v1.ObligationR\n" +
-	"obligationB\x05\n" +
+	"obligation\x12\x1f\n" +
+	"\bdocument\x18\x1b \x01(\bH\vR\bdocument\x88\x01\x01B\x05\n" +
 	"\x03_toB\x11\n" +
 	"\x0f_correlation_idB\f\n" +
 	"\n" +
@@ -3940,7 +3990,8 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\t_priorityB\x0f\n" +
 	"\r_directednessB\t\n" +
 	"\a_policyB\v\n" +
-	"\t_revision\"\xdb\x04\n" +
+	"\t_revisionB\v\n" +
+	"\t_document\"\xdb\x04\n" +
 	"\n" +
 	"Annotation\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x1a\n" +
@@ -3969,8 +4020,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x04_etaB\v\n" +
 	"\t_revisionB\t\n" +
 	"\a_reasonB\x0e\n" +
-	"\f_disposition\"\xcb\n" +
-	"\n" +
+	"\f_disposition\"\xb1\v\n" +
 	"\x12SendMessageRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12%\n" +
@@ -4006,7 +4056,9 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x12expires_in_seconds\x18\x14 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x008\x13~A!\x00\x00\x00\x00\x00\x00\x00\x00H\rR\x10expiresInSeconds\x88\x01\x01\x129\n" +
 	"\n" +
 	"obligation\x18\x15 \x01(\v2\x19.openintent.v1.ObligationR\n" +
-	"obligationB\t\n" +
+	"obligation\x12\x1f\n" +
+	"\bdocument\x18\x16 \x01(\bH\x0eR\bdocument\x88\x01\x01\x12)\n" +
+	"\breplaces\x18\x17 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x0fR\breplaces\x88\x01\x01B\t\n" +
 	"\a_senderB\x05\n" +
 	"\x03_toB\x0f\n" +
 	"\r_message_typeB\x11\n" +
@@ -4023,7 +4075,9 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\r_directednessB\t\n" +
 	"\a_policyB\b\n" +
 	"\x06_fenceB\x15\n" +
-	"\x13_expires_in_seconds\"\x9d\x01\n" +
+	"\x13_expires_in_secondsB\v\n" +
+	"\t_documentB\v\n" +
+	"\t_replaces\"\x9d\x01\n" +
 	"\x14SendMessagesResponse\x12J\n" +
 	"\x0facknowledgement\x18\x01 \x01(\v2\x1e.openintent.v1.AcknowledgementH\x00R\x0facknowledgement\x12.\n" +
 	"\arefusal\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\arefusalB\t\n" +
@@ -4087,7 +4141,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\r_directednessB\t\n" +
 	"\a_policyB\b\n" +
 	"\x06_fenceB\x15\n" +
-	"\x13_expires_in_seconds\"\xa3\x03\n" +
+	"\x13_expires_in_seconds\"\xff\x03\n" +
 	"\x13ListMessagesRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12#\n" +
@@ -4098,14 +4152,19 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\fmessage_type\x18\x05 \x01(\x0e2\x1a.openintent.v1.MessageTypeB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x03R\vmessageType\x88\x01\x01\x124\n" +
 	"\x0ecorrelation_id\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x04R\rcorrelationId\x88\x01\x01\x12*\n" +
-	"\tthread_id\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x05R\bthreadId\x88\x01\x01B\b\n" +
+	"\tthread_id\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x05R\bthreadId\x88\x01\x01\x12 \n" +
+	"\x04kind\x18\b \x01(\tB\a\xbaH\x04r\x02\x18@H\x06R\x04kind\x88\x01\x01\x12!\n" +
+	"\tdocuments\x18\t \x01(\bH\aR\tdocuments\x88\x01\x01B\b\n" +
 	"\x06_sinceB\x05\n" +
 	"\x03_toB\b\n" +
 	"\x06_limitB\x0f\n" +
 	"\r_message_typeB\x11\n" +
 	"\x0f_correlation_idB\f\n" +
 	"\n" +
-	"_thread_id\"}\n" +
+	"_thread_idB\a\n" +
+	"\x05_kindB\f\n" +
+	"\n" +
+	"_documents\"}\n" +
 	"\x14ListMessagesResponse\x122\n" +
 	"\bmessages\x18\x01 \x03(\v2\x16.openintent.v1.MessageR\bmessages\x12\"\n" +
 	"\n" +

@@ -53,7 +53,7 @@ class ChannelOptions(_message.Message):
     def __init__(self, audit: bool = ..., ttl_seconds: _Optional[int] = ..., max_messages: _Optional[int] = ..., history: _Optional[_Union[ChannelHistory, str]] = ..., turn_budget: _Optional[int] = ...) -> None: ...
 
 class Channel(_message.Message):
-    __slots__ = ("id", "intent_id", "task_id", "name", "created_by", "members", "member_policy", "options", "status", "created_at", "closed_at", "message_count", "last_message_at")
+    __slots__ = ("id", "intent_id", "task_id", "name", "created_by", "members", "member_policy", "options", "status", "created_at", "closed_at", "message_count", "last_message_at", "address")
     ID_FIELD_NUMBER: _ClassVar[int]
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
@@ -67,6 +67,7 @@ class Channel(_message.Message):
     CLOSED_AT_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
     LAST_MESSAGE_AT_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
     id: str
     intent_id: str
     task_id: str
@@ -80,10 +81,11 @@ class Channel(_message.Message):
     closed_at: _timestamp_pb2.Timestamp
     message_count: int
     last_message_at: _timestamp_pb2.Timestamp
-    def __init__(self, id: _Optional[str] = ..., intent_id: _Optional[str] = ..., task_id: _Optional[str] = ..., name: _Optional[str] = ..., created_by: _Optional[str] = ..., members: _Optional[_Iterable[str]] = ..., member_policy: _Optional[_Union[MemberPolicy, str]] = ..., options: _Optional[_Union[ChannelOptions, _Mapping]] = ..., status: _Optional[_Union[ChannelStatus, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., closed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., message_count: _Optional[int] = ..., last_message_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    address: str
+    def __init__(self, id: _Optional[str] = ..., intent_id: _Optional[str] = ..., task_id: _Optional[str] = ..., name: _Optional[str] = ..., created_by: _Optional[str] = ..., members: _Optional[_Iterable[str]] = ..., member_policy: _Optional[_Union[MemberPolicy, str]] = ..., options: _Optional[_Union[ChannelOptions, _Mapping]] = ..., status: _Optional[_Union[ChannelStatus, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., closed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., message_count: _Optional[int] = ..., last_message_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., address: _Optional[str] = ...) -> None: ...
 
 class CreateChannelRequest(_message.Message):
-    __slots__ = ("intent_id", "name", "members", "member_policy", "options", "task_id", "created_by")
+    __slots__ = ("intent_id", "name", "members", "member_policy", "options", "task_id", "created_by", "dictatable")
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
@@ -91,6 +93,7 @@ class CreateChannelRequest(_message.Message):
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
     CREATED_BY_FIELD_NUMBER: _ClassVar[int]
+    DICTATABLE_FIELD_NUMBER: _ClassVar[int]
     intent_id: str
     name: str
     members: _containers.RepeatedScalarFieldContainer[str]
@@ -98,7 +101,8 @@ class CreateChannelRequest(_message.Message):
     options: ChannelOptions
     task_id: str
     created_by: str
-    def __init__(self, intent_id: _Optional[str] = ..., name: _Optional[str] = ..., members: _Optional[_Iterable[str]] = ..., member_policy: _Optional[_Union[MemberPolicy, str]] = ..., options: _Optional[_Union[ChannelOptions, _Mapping]] = ..., task_id: _Optional[str] = ..., created_by: _Optional[str] = ...) -> None: ...
+    dictatable: bool
+    def __init__(self, intent_id: _Optional[str] = ..., name: _Optional[str] = ..., members: _Optional[_Iterable[str]] = ..., member_policy: _Optional[_Union[MemberPolicy, str]] = ..., options: _Optional[_Union[ChannelOptions, _Mapping]] = ..., task_id: _Optional[str] = ..., created_by: _Optional[str] = ..., dictatable: bool = ...) -> None: ...
 
 class ListChannelsRequest(_message.Message):
     __slots__ = ("intent_id", "status", "limit", "cursor")
@@ -121,10 +125,12 @@ class ListChannelsResponse(_message.Message):
     def __init__(self, channels: _Optional[_Iterable[_Union[Channel, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class GetChannelRequest(_message.Message):
-    __slots__ = ("channel_id",)
+    __slots__ = ("channel_id", "address")
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
     channel_id: str
-    def __init__(self, channel_id: _Optional[str] = ...) -> None: ...
+    address: str
+    def __init__(self, channel_id: _Optional[str] = ..., address: _Optional[str] = ...) -> None: ...
 
 class UpdateChannelRequest(_message.Message):
     __slots__ = ("channel", "update_mask")

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file openintent/v1/channels.proto.
  */
 export const file_openintent_v1_channels: GenFile = /*@__PURE__*/
-  fileDesc("ChxvcGVuaW50ZW50L3YxL2NoYW5uZWxzLnByb3RvEg1vcGVuaW50ZW50LnYxIu8BCg5DaGFubmVsT3B0aW9ucxISCgVhdWRpdBgBIAEoCEgAiAEBEhgKC3R0bF9zZWNvbmRzGAIgASgDSAGIAQESGQoMbWF4X21lc3NhZ2VzGAMgASgDSAKIAQESMwoHaGlzdG9yeRgEIAEoDjIdLm9wZW5pbnRlbnQudjEuQ2hhbm5lbEhpc3RvcnlIA4gBARIYCgt0dXJuX2J1ZGdldBgFIAEoA0gEiAEBQggKBl9hdWRpdEIOCgxfdHRsX3NlY29uZHNCDwoNX21heF9tZXNzYWdlc0IKCghfaGlzdG9yeUIOCgxfdHVybl9idWRnZXQiugMKB0NoYW5uZWwSCgoCaWQYASABKAkSEQoJaW50ZW50X2lkGAIgASgJEhQKB3Rhc2tfaWQYAyABKAlIAIgBARIMCgRuYW1lGAQgASgJEhIKCmNyZWF0ZWRfYnkYBSABKAkSDwoHbWVtYmVycxgGIAMoCRIyCg1tZW1iZXJfcG9saWN5GAcgASgOMhsub3BlbmludGVudC52MS5NZW1iZXJQb2xpY3kSLgoHb3B0aW9ucxgIIAEoCzIdLm9wZW5pbnRlbnQudjEuQ2hhbm5lbE9wdGlvbnMSLAoGc3RhdHVzGAkgASgOMhwub3BlbmludGVudC52MS5DaGFubmVsU3RhdHVzEi4KCmNyZWF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCWNsb3NlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNbWVzc2FnZV9jb3VudBgMIAEoAxIzCg9sYXN0X21lc3NhZ2VfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgoKCF90YXNrX2lkIo0CChRDcmVhdGVDaGFubmVsUmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIPCgdtZW1iZXJzGAMgAygJEjcKDW1lbWJlcl9wb2xpY3kYBCABKA4yGy5vcGVuaW50ZW50LnYxLk1lbWJlclBvbGljeUgAiAEBEi4KB29wdGlvbnMYBSABKAsyHS5vcGVuaW50ZW50LnYxLkNoYW5uZWxPcHRpb25zEhQKB3Rhc2tfaWQYBiABKAlIAYgBARIXCgpjcmVhdGVkX2J5GAcgASgJSAKIAQFCEAoOX21lbWJlcl9wb2xpY3lCCgoIX3Rhc2tfaWRCDQoLX2NyZWF0ZWRfYnkipAEKE0xpc3RDaGFubmVsc1JlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEjEKBnN0YXR1cxgCIAEoDjIcLm9wZW5pbnRlbnQudjEuQ2hhbm5lbFN0YXR1c0gAiAEBEhIKBWxpbWl0GAMgASgFSAGIAQESEwoGY3Vyc29yGAQgASgJSAKIAQFCCQoHX3N0YXR1c0IICgZfbGltaXRCCQoHX2N1cnNvciJqChRMaXN0Q2hhbm5lbHNSZXNwb25zZRIoCghjaGFubmVscxgBIAMoCzIWLm9wZW5pbnRlbnQudjEuQ2hhbm5lbBIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciInChFHZXRDaGFubmVsUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJInAKFFVwZGF0ZUNoYW5uZWxSZXF1ZXN0EicKB2NoYW5uZWwYASABKAsyFi5vcGVuaW50ZW50LnYxLkNoYW5uZWwSLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIj8KGEFkZENoYW5uZWxNZW1iZXJzUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJEg8KB21lbWJlcnMYAiADKAkiQgoaUmVtb3ZlQ2hhbm5lbE1lbWJlclJlcXVlc3QSEgoKY2hhbm5lbF9pZBgBIAEoCRIQCghhZ2VudF9pZBgCIAEoCSIqChREZWxldGVDaGFubmVsUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJIlkKFURlbGV0ZUNoYW5uZWxSZXNwb25zZRIsCgZzdGF0dXMYASABKA4yHC5vcGVuaW50ZW50LnYxLkNoYW5uZWxTdGF0dXMSEgoKY2hhbm5lbF9pZBgCIAEoCSpjCgxNZW1iZXJQb2xpY3kSHQoZTUVNQkVSX1BPTElDWV9VTlNQRUNJRklFRBAAEhoKFk1FTUJFUl9QT0xJQ1lfRVhQTElDSVQQARIYChRNRU1CRVJfUE9MSUNZX0lOVEVOVBACKmkKDkNoYW5uZWxIaXN0b3J5Eh8KG0NIQU5ORUxfSElTVE9SWV9VTlNQRUNJRklFRBAAEhcKE0NIQU5ORUxfSElTVE9SWV9BTEwQARIdChlDSEFOTkVMX0hJU1RPUllfRlJPTV9KT0lOEAIqYwoNQ2hhbm5lbFN0YXR1cxIeChpDSEFOTkVMX1NUQVRVU19VTlNQRUNJRklFRBAAEhcKE0NIQU5ORUxfU1RBVFVTX09QRU4QARIZChVDSEFOTkVMX1NUQVRVU19DTE9TRUQQAjLZBAoOQ2hhbm5lbFNlcnZpY2USTAoNQ3JlYXRlQ2hhbm5lbBIjLm9wZW5pbnRlbnQudjEuQ3JlYXRlQ2hhbm5lbFJlcXVlc3QaFi5vcGVuaW50ZW50LnYxLkNoYW5uZWwSVwoMTGlzdENoYW5uZWxzEiIub3BlbmludGVudC52MS5MaXN0Q2hhbm5lbHNSZXF1ZXN0GiMub3BlbmludGVudC52MS5MaXN0Q2hhbm5lbHNSZXNwb25zZRJGCgpHZXRDaGFubmVsEiAub3BlbmludGVudC52MS5HZXRDaGFubmVsUmVxdWVzdBoWLm9wZW5pbnRlbnQudjEuQ2hhbm5lbBJMCg1VcGRhdGVDaGFubmVsEiMub3BlbmludGVudC52MS5VcGRhdGVDaGFubmVsUmVxdWVzdBoWLm9wZW5pbnRlbnQudjEuQ2hhbm5lbBJUChFBZGRDaGFubmVsTWVtYmVycxInLm9wZW5pbnRlbnQudjEuQWRkQ2hhbm5lbE1lbWJlcnNSZXF1ZXN0GhYub3BlbmludGVudC52MS5DaGFubmVsElgKE1JlbW92ZUNoYW5uZWxNZW1iZXISKS5vcGVuaW50ZW50LnYxLlJlbW92ZUNoYW5uZWxNZW1iZXJSZXF1ZXN0GhYub3BlbmludGVudC52MS5DaGFubmVsEloKDURlbGV0ZUNoYW5uZWwSIy5vcGVuaW50ZW50LnYxLkRlbGV0ZUNoYW5uZWxSZXF1ZXN0GiQub3BlbmludGVudC52MS5EZWxldGVDaGFubmVsUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
+  fileDesc("ChxvcGVuaW50ZW50L3YxL2NoYW5uZWxzLnByb3RvEg1vcGVuaW50ZW50LnYxIsUBCg5DaGFubmVsT3B0aW9ucxISCgVhdWRpdBgBIAEoCEgAiAEBEhgKC3R0bF9zZWNvbmRzGAIgASgDSAGIAQESGQoMbWF4X21lc3NhZ2VzGAMgASgDSAKIAQESMwoHaGlzdG9yeRgEIAEoDjIdLm9wZW5pbnRlbnQudjEuQ2hhbm5lbEhpc3RvcnlIA4gBAUIICgZfYXVkaXRCDgoMX3R0bF9zZWNvbmRzQg8KDV9tYXhfbWVzc2FnZXNCCgoIX2hpc3Rvcnki3AMKB0NoYW5uZWwSCgoCaWQYASABKAkSEQoJaW50ZW50X2lkGAIgASgJEhQKB3Rhc2tfaWQYAyABKAlIAIgBARIMCgRuYW1lGAQgASgJEhIKCmNyZWF0ZWRfYnkYBSABKAkSDwoHbWVtYmVycxgGIAMoCRIyCg1tZW1iZXJfcG9saWN5GAcgASgOMhsub3BlbmludGVudC52MS5NZW1iZXJQb2xpY3kSLgoHb3B0aW9ucxgIIAEoCzIdLm9wZW5pbnRlbnQudjEuQ2hhbm5lbE9wdGlvbnMSLAoGc3RhdHVzGAkgASgOMhwub3BlbmludGVudC52MS5DaGFubmVsU3RhdHVzEi4KCmNyZWF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCWNsb3NlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNbWVzc2FnZV9jb3VudBgMIAEoAxIzCg9sYXN0X21lc3NhZ2VfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKB2FkZHJlc3MYDiABKAlIAYgBAUIKCghfdGFza19pZEIKCghfYWRkcmVzcyKhAgoUQ3JlYXRlQ2hhbm5lbFJlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHbWVtYmVycxgDIAMoCRI3Cg1tZW1iZXJfcG9saWN5GAQgASgOMhsub3BlbmludGVudC52MS5NZW1iZXJQb2xpY3lIAIgBARIuCgdvcHRpb25zGAUgASgLMh0ub3BlbmludGVudC52MS5DaGFubmVsT3B0aW9ucxIUCgd0YXNrX2lkGAYgASgJSAGIAQESFwoKY3JlYXRlZF9ieRgHIAEoCUgCiAEBEhIKCmRpY3RhdGFibGUYCCABKAhCEAoOX21lbWJlcl9wb2xpY3lCCgoIX3Rhc2tfaWRCDQoLX2NyZWF0ZWRfYnkipAEKE0xpc3RDaGFubmVsc1JlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEjEKBnN0YXR1cxgCIAEoDjIcLm9wZW5pbnRlbnQudjEuQ2hhbm5lbFN0YXR1c0gAiAEBEhIKBWxpbWl0GAMgASgFSAGIAQESEwoGY3Vyc29yGAQgASgJSAKIAQFCCQoHX3N0YXR1c0IICgZfbGltaXRCCQoHX2N1cnNvciJqChRMaXN0Q2hhbm5lbHNSZXNwb25zZRIoCghjaGFubmVscxgBIAMoCzIWLm9wZW5pbnRlbnQudjEuQ2hhbm5lbBIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciJJChFHZXRDaGFubmVsUmVxdWVzdBISCgpjaGFubmVsX2lkGAEgASgJEhQKB2FkZHJlc3MYAiABKAlIAIgBAUIKCghfYWRkcmVzcyJwChRVcGRhdGVDaGFubmVsUmVxdWVzdBInCgdjaGFubmVsGAEgASgLMhYub3BlbmludGVudC52MS5DaGFubmVsEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayI/ChhBZGRDaGFubmVsTWVtYmVyc1JlcXVlc3QSEgoKY2hhbm5lbF9pZBgBIAEoCRIPCgdtZW1iZXJzGAIgAygJIkIKGlJlbW92ZUNoYW5uZWxNZW1iZXJSZXF1ZXN0EhIKCmNoYW5uZWxfaWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkiKgoURGVsZXRlQ2hhbm5lbFJlcXVlc3QSEgoKY2hhbm5lbF9pZBgBIAEoCSJZChVEZWxldGVDaGFubmVsUmVzcG9uc2USLAoGc3RhdHVzGAEgASgOMhwub3BlbmludGVudC52MS5DaGFubmVsU3RhdHVzEhIKCmNoYW5uZWxfaWQYAiABKAkqYwoMTWVtYmVyUG9saWN5Eh0KGU1FTUJFUl9QT0xJQ1lfVU5TUEVDSUZJRUQQABIaChZNRU1CRVJfUE9MSUNZX0VYUExJQ0lUEAESGAoUTUVNQkVSX1BPTElDWV9JTlRFTlQQAippCg5DaGFubmVsSGlzdG9yeRIfChtDSEFOTkVMX0hJU1RPUllfVU5TUEVDSUZJRUQQABIXChNDSEFOTkVMX0hJU1RPUllfQUxMEAESHQoZQ0hBTk5FTF9ISVNUT1JZX0ZST01fSk9JThACKmMKDUNoYW5uZWxTdGF0dXMSHgoaQ0hBTk5FTF9TVEFUVVNfVU5TUEVDSUZJRUQQABIXChNDSEFOTkVMX1NUQVRVU19PUEVOEAESGQoVQ0hBTk5FTF9TVEFUVVNfQ0xPU0VEEAIy2QQKDkNoYW5uZWxTZXJ2aWNlEkwKDUNyZWF0ZUNoYW5uZWwSIy5vcGVuaW50ZW50LnYxLkNyZWF0ZUNoYW5uZWxSZXF1ZXN0GhYub3BlbmludGVudC52MS5DaGFubmVsElcKDExpc3RDaGFubmVscxIiLm9wZW5pbnRlbnQudjEuTGlzdENoYW5uZWxzUmVxdWVzdBojLm9wZW5pbnRlbnQudjEuTGlzdENoYW5uZWxzUmVzcG9uc2USRgoKR2V0Q2hhbm5lbBIgLm9wZW5pbnRlbnQudjEuR2V0Q2hhbm5lbFJlcXVlc3QaFi5vcGVuaW50ZW50LnYxLkNoYW5uZWwSTAoNVXBkYXRlQ2hhbm5lbBIjLm9wZW5pbnRlbnQudjEuVXBkYXRlQ2hhbm5lbFJlcXVlc3QaFi5vcGVuaW50ZW50LnYxLkNoYW5uZWwSVAoRQWRkQ2hhbm5lbE1lbWJlcnMSJy5vcGVuaW50ZW50LnYxLkFkZENoYW5uZWxNZW1iZXJzUmVxdWVzdBoWLm9wZW5pbnRlbnQudjEuQ2hhbm5lbBJYChNSZW1vdmVDaGFubmVsTWVtYmVyEikub3BlbmludGVudC52MS5SZW1vdmVDaGFubmVsTWVtYmVyUmVxdWVzdBoWLm9wZW5pbnRlbnQudjEuQ2hhbm5lbBJaCg1EZWxldGVDaGFubmVsEiMub3BlbmludGVudC52MS5EZWxldGVDaGFubmVsUmVxdWVzdBokLm9wZW5pbnRlbnQudjEuRGVsZXRlQ2hhbm5lbFJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
 
 /**
  * ChannelOptions are a channel's settings.
@@ -51,15 +51,6 @@ export type ChannelOptions = Message<"openintent.v1.ChannelOptions"> & {
    * @generated from field: optional openintent.v1.ChannelHistory history = 4;
    */
   history?: ChannelHistory | undefined;
-
-  /**
-   * How many messages two agents alone may exchange within 10 minutes before the loop brake is put on: in a thread, or outside threads in
-   * the channel. 0 switches the brake off, otherwise between 2 and 100; 20 by default. Nothing is refused because of it: it only changes
-   * what attention says of the further messages.
-   *
-   * @generated from field: optional int64 turn_budget = 5;
-   */
-  turnBudget?: bigint | undefined;
 };
 
 /**
@@ -167,6 +158,14 @@ export type Channel = Message<"openintent.v1.Channel"> & {
    * @generated from field: google.protobuf.Timestamp last_message_at = 13;
    */
   lastMessageAt?: Timestamp | undefined;
+
+  /**
+   * A short text that people can dictate and that leads to the channel (GetChannel). It is no secret and gives nobody access. Left out of
+   * JSON if the channel was created without one.
+   *
+   * @generated from field: optional string address = 14;
+   */
+  address?: string | undefined;
 };
 
 /**
@@ -230,6 +229,14 @@ export type CreateChannelRequest = Message<"openintent.v1.CreateChannelRequest">
    * @generated from field: optional string created_by = 7;
    */
   createdBy?: string | undefined;
+
+  /**
+   * True gives the channel an address: capital letters and two digits, such as VK47, without those that are easily mistaken. No other channel
+   * of this server ever gets the same one.
+   *
+   * @generated from field: bool dictatable = 8;
+   */
+  dictatable: boolean;
 };
 
 /**
@@ -316,11 +323,18 @@ export const ListChannelsResponseSchema: GenMessage<ListChannelsResponse> = /*@_
  */
 export type GetChannelRequest = Message<"openintent.v1.GetChannelRequest"> & {
   /**
-   * The channel.
+   * The channel; `-` for the one with the address.
    *
    * @generated from field: string channel_id = 1;
    */
   channelId: string;
+
+  /**
+   * The channel's address, in capital or small letters; only with `-` as channel_id.
+   *
+   * @generated from field: optional string address = 2;
+   */
+  address?: string | undefined;
 };
 
 /**
@@ -344,9 +358,9 @@ export type UpdateChannelRequest = Message<"openintent.v1.UpdateChannelRequest">
   channel?: Channel | undefined;
 
   /**
-   * What changes: members, member_policy, options, options.audit, options.ttl_seconds, options.max_messages, options.history,
-   * options.turn_budget, status. An option that is named and unset in `channel` goes back to its default; `options` names all five. If
-   * members are named and unset, the channel has none. member_policy and status cannot be unset. Members change before member_policy does.
+   * What changes: members, member_policy, options, options.audit, options.ttl_seconds, options.max_messages, options.history, status. An
+   * option that is named and unset in `channel` goes back to its default; `options` names all four. If members are named and unset, the
+   * channel has none. member_policy and status cannot be unset. Members change before member_policy does.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -599,7 +613,7 @@ export const ChannelService: GenService<{
     output: typeof ListChannelsResponseSchema;
   },
   /**
-   * GetChannel gives one channel.
+   * GetChannel gives one channel, by its id or by its address.
    *
    * @generated from rpc openintent.v1.ChannelService.GetChannel
    */

@@ -1,0 +1,150 @@
+package writing
+
+import (
+	"openintent/channels"
+	"openintent/database"
+	"openintent/fault"
+	"openintent/intents"
+	"openintent/messaging/message"
+)
+
+// This file holds what the writer does for documents: a channel keeps the newest message of each kind that was sent as a document, whatever
+// evicts the others. Other messages ask nothing of it.
+
+// MaxDocuments is how many documents a channel has at most. They stay when other messages are evicted, so they need a bound of their own.
+const MaxDocuments = 10
+
+var (
+	errDocumentChanged = fault.New(fault.PreconditionFailed, "DOCUMENT_CHANGED",
+		"Another message has become the document's content meanwhile; read it, and send yours with its id.")
+	errTooManyDocuments = fault.New(fault.Quota, "TOO_MANY_DOCUMENTS",
+		"The channel has %d documents, which is the most; send the message without being a document, or with the kind of one of these.",
+		MaxDocuments)
+)
+
+// document is where the message is that is a document's content.
+type document struct {
+	id                string
+	position, ordinal int64
+}
+
+// documents are those of one channel, by name.
+type documents map[string]document
+
+// publishes tells whether the draft is a document.
+func (d *Draft) publishes() bool { return d.given != nil && d.given.Document }
+
+// checkDocument decides what of a document the draft alone decides.
+func (d *Draft) checkDocument() error {
+	switch {
+	case !d.publishes() && d.replaces != nil:
+		return fault.BadField("replaces", "only a document replaces a message; set document too, or leave it out")
+	case !d.publishes():
+		return nil
+	case d.given.Kind == "":
+		return fault.BadField("kind", "it is missing; a document needs it for its name")
+	case d.MessageType != message.TypeNotify && d.MessageType != message.TypeBroadcast:
+		return fault.BadField("message_type", "a document is a notify or a broadcast")
+	case !message.ToEveryone(d.Target):
+		return fault.BadField("to", "a document is for everyone; leave it out")
+	case !d.ExpiresAt.IsZero():
+		return fault.BadField("expires_at", "a document does not expire; leave it out")
+	case d.Timeout > 0:
+		return fault.BadField("expires_in_seconds", "a document does not expire; leave it out")
+	}
+	return nil
+}
+
+// checkReplaced refuses a document that replaces another message than its sender knows of, and one too many.
+func (s situation) checkReplaced(d *Draft) error {
+	if !d.publishes() {
+		return nil
+	}
+	present, exists := s.documents[d.given.Kind]
+	switch {
+	case d.replaces != nil && *d.replaces != present.id:
+		return errDocumentChanged.With("message_id", present.id)
+	case !exists && len(s.documents) >= MaxDocuments:
+		return errTooManyDocuments
+	}
+	return nil
+}
+
+// readDocuments returns the statement that reads the documents of the channels for which there is a draft of one.
+func (b *batch) readDocuments() []database.Statement {
+	var keys []channels.Key
+	for _, s := range b.submissions {
+		if s.draft.publishes() {
+			keys = append(keys, s.draft.Channel)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	keys = channels.DistinctKeys(keys)
+	intentNos, channelNos := make([]int64, len(keys)), make([]int64, len(keys))
+	b.documents = make(map[channels.Key]documents, len(keys))
+	for i, key := range keys {
+		intentNos[i], channelNos[i] = key.IntentNo, key.ChannelNo
+		b.documents[key] = make(documents)
+	}
+	in, arguments := b.tx.InRows(
+		database.Column{Name: "d.intent_no", Values: intentNos}, database.Column{Name: "d.channel_no", Values: channelNos})
+	return []database.Statement{{
+		SQL: "SELECT d.intent_no, d.channel_no, d.kind, m.id, m.position, m.ordinal FROM documents d" +
+			" JOIN messages m ON m.intent_no = d.intent_no AND m.position = d.position WHERE " + in,
+		Args: arguments,
+		Scan: func(row database.Row) error {
+			var key channels.Key
+			var kind string
+			var present document
+			err := row.Scan(&key.IntentNo, &key.ChannelNo, &kind, &present.id, &present.position, &present.ordinal)
+			if err == nil {
+				b.documents[key][kind] = present
+			}
+			return err
+		},
+	}}
+}
+
+// publish makes a message that was just stored the content of its document. The message that was it before may be evicted already; then
+// nobody else removes it.
+func (b *batch) publish(head *intents.Head, m *message.Message) {
+	key, kind := m.Key(), m.Conversation.Kind
+	before, existed := b.documents[key][kind]
+	b.documents[key][kind] = document{id: m.ID, position: m.Position, ordinal: m.Ordinal}
+	published := publishedDocument{key: key, kind: kind, position: m.Position}
+	if existed && before.ordinal <= b.counts[key].Floor {
+		published.replaced, published.due = before.position, database.Micros(head.Now())
+	}
+	b.appender.published = append(b.appender.published, published)
+}
+
+// publishedDocument is a new content of a document. replaced is the position of an evicted message that was the content before, which is
+// due for removal; 0 for none.
+type publishedDocument struct {
+	key                     channels.Key
+	kind                    string
+	position, replaced, due int64
+}
+
+type publishedBatch []publishedDocument
+
+func (b publishedBatch) statements(tx *database.Tx) []database.Statement {
+	var statements []database.Statement
+	for _, d := range b {
+		statements = append(statements, database.Statement{
+			SQL: "INSERT INTO documents (intent_no, channel_no, kind, position) VALUES (?, ?, ?, ?)" +
+				" ON CONFLICT (intent_no, channel_no, kind) DO UPDATE SET position = excluded.position",
+			Args: []any{d.key.IntentNo, d.key.ChannelNo, d.kind, d.position},
+		})
+		if d.replaced != 0 {
+			statements = append(statements, tx.InsertIgnore("evicted_requests",
+				database.Column{Name: "intent_no", Values: []int64{d.key.IntentNo}},
+				database.Column{Name: "position", Values: []int64{d.replaced}},
+				database.Column{Name: "due_at", Values: []int64{d.due}},
+			)...)
+		}
+	}
+	return statements
+}
