@@ -30,8 +30,10 @@ type Caller struct {
 	// OnlyChannels are channels to which its key is kept: those of a guest, for one. The lists of the contract do not show them.
 	OnlyChannels []string
 
+	Access        openintentv1.AccessServiceClient
 	Agents        openintentv1.AgentServiceClient
 	Intents       openintentv1.IntentServiceClient
+	Invites       openintentv1.InviteServiceClient
 	Channels      openintentv1.ChannelServiceClient
 	Messages      openintentv1.MessageServiceClient
 	Reactions     openintentv1.ReactionServiceClient
@@ -56,8 +58,10 @@ func IdentifyDialled(ctx context.Context, connection grpc.ClientConnInterface) (
 
 func identify(ctx context.Context, connection grpc.ClientConnInterface) (*Caller, error) {
 	c := &Caller{
+		Access:        openintentv1.NewAccessServiceClient(connection),
 		Agents:        openintentv1.NewAgentServiceClient(connection),
 		Intents:       openintentv1.NewIntentServiceClient(connection),
+		Invites:       openintentv1.NewInviteServiceClient(connection),
 		Channels:      openintentv1.NewChannelServiceClient(connection),
 		Messages:      openintentv1.NewMessageServiceClient(connection),
 		Reactions:     openintentv1.NewReactionServiceClient(connection),

@@ -43,7 +43,9 @@ type Config struct {
 	CORSOrigins  string `name:"cors-origins" env:"OPENINTENT_CORS_ORIGINS" help:"Comma-separated origins, as https://console.example:8443, whose pages may call REST from a browser."`
 	AllowedHosts string `name:"allowed-hosts" env:"OPENINTENT_ALLOWED_HOSTS" help:"Comma-separated host names, as api.example, under which a proxy on this machine passes requests on to a port on loopback."`
 
-	Doors string `name:"doors" env:"OPENINTENT_DOORS" default:"mcp" help:"Comma-separated doors for agents that speak other protocols: mcp (at /mcp of the REST port); none closes all."`
+	Doors string `name:"doors" env:"OPENINTENT_DOORS" default:"mcp,agent-channel" help:"Comma-separated doors for agents that speak other protocols: mcp (at /mcp of the REST port), agent-channel (at /agent-channel); none closes all."`
+
+	StatusCadence time.Duration `name:"status-cadence" env:"OPENINTENT_STATUS_CADENCE" default:"60s" help:"How often an agent that holds work on an agent channel posts a status; after five times as long without a word it is presumed dead."`
 
 	LogLevel  string `name:"log-level" env:"OPENINTENT_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"What to log: debug, info, warn or error."`
 	LogFormat string `name:"log-format" env:"OPENINTENT_LOG_FORMAT" default:"auto" enum:"auto,text,json" help:"How to log: text, json, or auto (text on a terminal, JSON otherwise)."`
@@ -87,7 +89,8 @@ func DefaultConfig() Config {
 		TLSClientName:    "cn",
 		OIDCAgentClaim:   "sub",
 		OIDCClockSkew:    30 * time.Second,
-		Doors:            "mcp",
+		Doors:            "mcp,agent-channel",
+		StatusCadence:    time.Minute,
 		LogLevel:         "info",
 		LogFormat:        "auto",
 		MaxPayloadBytes:  256 << 10,
@@ -122,6 +125,7 @@ func (c Config) validate() error {
 		{"OPENINTENT_MAX_STREAMS", c.MaxStreams > 0},
 		{"OPENINTENT_MAX_STREAMS_PER_KEY", c.MaxStreamsPerKey > 0},
 		{"OPENINTENT_STOP_TIMEOUT", c.StopTimeout > 0},
+		{"OPENINTENT_STATUS_CADENCE", c.StatusCadence > 0},
 	} {
 		if !bound.positive {
 			return fmt.Errorf("%s must be above 0", bound.name)

@@ -2,8 +2,10 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -15,6 +17,7 @@ import (
 
 	"openintent/caller"
 	"openintent/doors"
+	"openintent/doors/agentchannel"
 	"openintent/doors/mcp"
 	"openintent/fault"
 )
@@ -27,10 +30,37 @@ type door interface {
 }
 
 // doorMakers make the doors by name. A door's name is its path, and the word for it in OPENINTENT_DOORS.
-var doorMakers = map[string]func(connection grpc.ClientConnInterface, options gatewayOptions) door{
-	"mcp": func(connection grpc.ClientConnInterface, options gatewayOptions) door {
-		return mcp.New(mcp.Config{Connection: connection, Version: options.Version, MaxBodyBytes: options.MaxBodyBytes})
+var doorMakers = map[string]func(connection grpc.ClientConnInterface, options gatewayOptions, cfg Config) door{
+	"mcp": func(connection grpc.ClientConnInterface, options gatewayOptions, cfg Config) door {
+		return mcp.New(mcp.Config{
+			Connection: connection, Version: options.Version, MaxBodyBytes: options.MaxBodyBytes,
+			AgentChannels: agentChannels(options, cfg),
+		})
 	},
+	"agent-channel": func(connection grpc.ClientConnInterface, options gatewayOptions, cfg Config) door {
+		return agentchannel.New(agentchannel.Config{Connection: connection, Options: agentChannels(options, cfg)})
+	},
+}
+
+// withPathsBelow are the doors that also have the paths below their own.
+var withPathsBelow = map[string]bool{"agent-channel": true}
+
+// agentChannels are the options of the door for agent channels, and of its tools. Each event becomes a line of the log.
+func agentChannels(options gatewayOptions, cfg Config) agentchannel.Options {
+	logger := options.Logger
+	return agentchannel.Options{
+		Cadence: cfg.StatusCadence, Now: cfg.Clock,
+		Traced: func(ctx context.Context, span agentchannel.Span) {
+			if !logger.Enabled(ctx, slog.LevelDebug) {
+				return
+			}
+			attributes := make([]any, 0, 2*len(span.Attributes))
+			for _, attribute := range span.Attributes {
+				attributes = append(attributes, attribute[0], attribute[1])
+			}
+			logger.DebugContext(ctx, span.Name, attributes...)
+		},
+	}
 }
 
 // noDoors is the word of OPENINTENT_DOORS for none.
@@ -68,7 +98,7 @@ type doorway struct {
 func newDoorway(g *gateway, connection grpc.ClientConnInterface, limits *streamLimits, cfg Config) *doorway {
 	d := &doorway{gateway: g, doors: make(map[string]door), limits: limits, origins: cfg.corsOrigins()}
 	for _, name := range cfg.doors() {
-		d.doors["/"+name] = doorMakers[name](connection, g.options)
+		d.doors["/"+name] = doorMakers[name](connection, g.options, cfg)
 	}
 	return d
 }
@@ -83,7 +113,7 @@ func (d *doorway) serve(w *trackedWriter, r *http.Request) bool {
 	if d == nil {
 		return false
 	}
-	through, ok := d.doors[r.URL.Path]
+	through, name, ok := d.at(r.URL.Path)
 	if !ok {
 		return false
 	}
@@ -92,14 +122,21 @@ func (d *doorway) serve(w *trackedWriter, r *http.Request) bool {
 	if err != nil {
 		made := toStatus(err)
 		d.gateway.note(r, made)
-		d.count(r, httpStatus(made))
+		d.count(name, httpStatus(made))
 		through.Refuse(w, httpStatus(made), doors.RefusalOf(made.Err()))
 		return true
 	}
 	defer leave()
 	through.ServeHTTP(w, r)
-	d.count(r, w.status)
+	d.count(name, w.status)
 	return true
+}
+
+// at returns the door of a path, with its name.
+func (d *doorway) at(path string) (through door, name string, ok bool) {
+	name, _, below := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	through, ok = d.doors["/"+name]
+	return through, name, ok && strings.HasPrefix(path, "/") && (!below || withPathsBelow[name])
 }
 
 // admit lets a request through to its door. It checks the page that the request comes from and the caller's credentials, counts the
@@ -132,8 +169,8 @@ func (d *doorway) admit(w *trackedWriter, r *http.Request) (leave func(), _ erro
 }
 
 // count counts an answer of a door by its HTTP status.
-func (d *doorway) count(r *http.Request, status int) {
+func (d *doorway) count(name string, status int) {
 	if metrics := d.gateway.options.Metrics; metrics != nil {
-		metrics.doors.WithLabelValues(strings.TrimPrefix(r.URL.Path, "/"), strconv.Itoa(status)).Inc()
+		metrics.doors.WithLabelValues(name, strconv.Itoa(status)).Inc()
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"openintent/doors"
+	"openintent/doors/agentchannel"
 	"openintent/fault"
 )
 
@@ -24,10 +24,6 @@ var revisions = []string{"2026-07-28", "2025-11-25", "2025-06-18"}
 
 // longestWait is how long a tool waits before it answers with a cursor. Clients give up on a tool after about 60 seconds.
 const longestWait = 50 * time.Second
-
-// errProfileUnknown refuses an address that asks for tools that the door does not have.
-var errProfileUnknown = fault.New(fault.Invalid, "PROFILE_UNKNOWN",
-	"This door has no tools of the name that the address asks for; leave out the parameter tools.")
 
 // errBatch refuses a body of several requests. No revision that the door serves has such bodies, and one of them could ask for
 // thousands of calls.
@@ -41,6 +37,8 @@ type Config struct {
 	Version string
 	// MaxBodyBytes bounds a request's body; the server that stands in front may bound it closer.
 	MaxBodyBytes int64
+	// AgentChannels are the options of the tools for agent channels.
+	AgentChannels agentchannel.Options
 	// Logger receives what the protocol's library reports; nil means no log.
 	Logger *slog.Logger
 }
@@ -76,8 +74,9 @@ func serverOf(r *http.Request) *sdk.Server {
 
 // ServeHTTP answers a request of the streamable HTTP transport.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if profile := r.URL.Query()["tools"]; len(profile) > 0 && !slices.Equal(profile, []string{""}) {
-		d.refuse(w, doors.RefusalOf(errProfileUnknown))
+	chosen, err := profileOf(r.URL.Query())
+	if err != nil {
+		d.refuse(w, doors.RefusalOf(err))
 		return
 	}
 	caller, err := doors.Identify(r.Context(), d.config.Connection, r.Header)
@@ -90,7 +89,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
-	s := &session{door: d, caller: caller, ended: ctx, waits: longestWait}
+	s := &session{door: d, caller: caller, profile: chosen, ended: ctx, waits: longestWait}
 	server := s.server(r.Header.Get("Mcp-Protocol-Version") >= revisions[0])
 	defer s.updates.wait()
 	defer cancel()
@@ -119,7 +118,7 @@ func isBatch(r *http.Request) bool {
 // ends. The caller is whoever the connection of the caller says.
 func (d *Door) Serve(ctx context.Context, caller *doors.Caller, transport sdk.Transport) error {
 	ctx, cancel := context.WithCancel(ctx)
-	s := &session{door: d, caller: caller, ended: ctx, waits: longestWait}
+	s := &session{door: d, caller: caller, profile: profiles[""], ended: ctx, waits: longestWait}
 	server := s.server(true)
 	defer s.updates.wait()
 	defer cancel()

@@ -18,6 +18,8 @@ const instructions = "openintent lets you work with other agents on channels. Be
 type session struct {
 	door   *Door
 	caller *doors.Caller
+	// profile is the set of tools that the client has chosen.
+	profile profile
 	// ended ends with the client's request or connection. Calls of the older revisions would go on without it.
 	ended context.Context
 	// waits is the longest time that a tool waits.
@@ -42,7 +44,7 @@ func (s *session) server(follows bool) *sdk.Server {
 	capabilities := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{Subscribe: follows}}
 	capabilities.AddExtension(tasksExtension, nil)
 	options := &sdk.ServerOptions{
-		Instructions: instructions, Capabilities: capabilities, SupportedProtocolVersions: revisions,
+		Instructions: s.profile.instructions, Capabilities: capabilities, SupportedProtocolVersions: revisions,
 	}
 	if follows {
 		s.updates = newUpdates(s, options)
@@ -53,7 +55,7 @@ func (s *session) server(follows bool) *sdk.Server {
 	if err := s.addTasks(server); err != nil {
 		s.door.config.Logger.Error("the door has no tasks", "error", err)
 	}
-	for _, t := range catalog {
+	for _, t := range s.profile.tools {
 		server.AddTool(t.definition, s.handler(t))
 	}
 	return server

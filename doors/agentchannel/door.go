@@ -1,0 +1,184 @@
+package agentchannel
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	"openintent/doors"
+	"openintent/fault"
+)
+
+// Config is what the door needs.
+type Config struct {
+	// Connection leads to the contract; required.
+	Connection grpc.ClientConnInterface
+	Options
+}
+
+// Door serves the protocol over HTTP.
+type Door struct{ config Config }
+
+// New makes the door.
+func New(config Config) *Door { return &Door{config} }
+
+// ServeHTTP answers one request.
+func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	answer, err := d.answer(r)
+	if err != nil {
+		var refused *refusedMethod
+		if errors.As(err, &refused) {
+			w.Header().Set("Allow", refused.allowed)
+		}
+		refusal := doors.RefusalOf(err)
+		d.Refuse(w, statusFor(refusal), refusal)
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Type", answer.contentType)
+	header.Set("Cache-Control", "no-store")
+	header.Set("Vary", "Accept")
+	if answer.etag != "" {
+		header.Set("ETag", strconv.Quote(answer.etag))
+	}
+	if answer.location != "" {
+		header.Set("Location", answer.location)
+	}
+	header.Set("Content-Length", strconv.Itoa(len(answer.body)))
+	w.WriteHeader(answer.status)
+	_, _ = w.Write(answer.body)
+}
+
+// answered is an answer in the form that the request asks for.
+type answered struct {
+	status                      int
+	contentType, etag, location string
+	body                        []byte
+}
+
+// answer finds out who calls and what for, and does it.
+func (d *Door) answer(r *http.Request) (*answered, error) {
+	route, err := routeOf(r)
+	if err != nil {
+		return nil, err
+	}
+	form, err := formatOf(r)
+	if err != nil {
+		return nil, err
+	}
+	who, err := doors.Identify(r.Context(), d.config.Connection, r.Header)
+	if err != nil {
+		return nil, err
+	}
+	desk := &Desk{Options: d.config.Options, Caller: who, Base: baseOf(r)}
+	said, err := route.do(desk, r, route.channel)
+	if err != nil {
+		return nil, err
+	}
+	made := &answered{status: route.status, contentType: contentTypes[form]}
+	switch said := said.(type) {
+	case *Event:
+		made.etag = said.ID
+	case *Created:
+		made.location = root + "/" + said.ID
+	}
+	made.body, err = form.write(said)
+	return made, err
+}
+
+// baseOf returns how the URLs begin that the caller can use: as it has called itself, since only it reads them.
+func baseOf(r *http.Request) string {
+	scheme := "http"
+	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+		scheme = "https"
+	}
+	return scheme + "://" + strings.Map(func(c rune) rune {
+		if c <= ' ' || strings.ContainsRune(`'"<>\`+"`", c) || c >= 0x7f {
+			return -1
+		}
+		return c
+	}, r.Host)
+}
+
+// readBody reads the body of a request, which the server in front has bounded.
+func readBody(r *http.Request) ([]byte, error) {
+	if r.Body == nil {
+		return nil, nil
+	}
+	return io.ReadAll(r.Body)
+}
+
+// statuses are the HTTP statuses of refusals. Of some reasons the status is another than their code's.
+var (
+	statuses = map[codes.Code]int{
+		codes.InvalidArgument: http.StatusBadRequest, codes.OutOfRange: http.StatusBadRequest,
+		codes.Unauthenticated: http.StatusUnauthorized, codes.PermissionDenied: http.StatusForbidden, codes.NotFound: http.StatusNotFound,
+		codes.AlreadyExists: http.StatusConflict, codes.FailedPrecondition: http.StatusConflict, codes.Aborted: http.StatusConflict,
+		codes.ResourceExhausted: http.StatusTooManyRequests, codes.Unavailable: http.StatusServiceUnavailable,
+		codes.DeadlineExceeded: http.StatusRequestTimeout,
+	}
+	statusesOfReasons = map[string]int{
+		"DOCUMENT_CHANGED": http.StatusPreconditionFailed, "PAYLOAD_TOO_LARGE": http.StatusRequestEntityTooLarge,
+		reasonMethod: http.StatusMethodNotAllowed,
+	}
+)
+
+// statusFor returns the HTTP status of a refusal.
+func statusFor(refusal doors.Refusal) int {
+	if found, known := statusesOfReasons[refusal.Reason]; known {
+		return found
+	}
+	if found, known := statuses[refusal.Code]; known {
+		return found
+	}
+	return http.StatusInternalServerError
+}
+
+// help tells a caller without a key what a URL of this door is. It says nothing about the channel in the URL.
+const help = "This is the address of an agent channel. It takes a key. If the URL that you were given has a #, what stands behind the # is the " +
+	"key: send it as the header Authorization: Bearer KEY, and leave the # and what follows out of the request, as in " +
+	"curl -H \"Authorization: Bearer KEY\" 'URL?format=md'. The answer says what the channel is and how to take part."
+
+// Refuse answers a request that is refused, with the reason and the sentence.
+func (d *Door) Refuse(w http.ResponseWriter, status int, refusal doors.Refusal) {
+	header := w.Header()
+	header.Set("Content-Type", "application/problem+json")
+	header.Set("Cache-Control", "no-store")
+	said := map[string]any{"status": status, "reason": refusal.Reason, "detail": refusal.Message, "title": http.StatusText(status)}
+	for name, value := range refusal.Facts {
+		if _, taken := said[name]; !taken {
+			said[name] = value
+		}
+	}
+	if status == http.StatusUnauthorized {
+		header.Set("WWW-Authenticate", `Bearer realm="openintent"`)
+		said["help"] = help
+	}
+	if refusal.RetryAfter > 0 {
+		header.Set("Retry-After", strconv.Itoa(int((refusal.RetryAfter+time.Second-1)/time.Second)))
+	}
+	body, err := inJSON(said)
+	if err != nil {
+		body = nil // texts and a number always have a JSON form
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// reasonMethod is the reason of a wrong method on a path that there is.
+const reasonMethod = "METHOD_NOT_ALLOWED"
+
+// refusedMethod refuses a method, and says which are right.
+type refusedMethod struct {
+	*fault.Fault
+	allowed string
+}
+
+// Unwrap returns the refusal without the methods.
+func (r *refusedMethod) Unwrap() error { return r.Fault }
