@@ -30,7 +30,6 @@ type Caller struct {
 	// OnlyChannels are channels to which its key is kept: those of a guest, for one. The lists of the contract do not show them.
 	OnlyChannels []string
 
-	Access        openintentv1.AccessServiceClient
 	Agents        openintentv1.AgentServiceClient
 	Intents       openintentv1.IntentServiceClient
 	Invites       openintentv1.InviteServiceClient
@@ -58,7 +57,6 @@ func IdentifyDialled(ctx context.Context, connection grpc.ClientConnInterface) (
 
 func identify(ctx context.Context, connection grpc.ClientConnInterface) (*Caller, error) {
 	c := &Caller{
-		Access:        openintentv1.NewAccessServiceClient(connection),
 		Agents:        openintentv1.NewAgentServiceClient(connection),
 		Intents:       openintentv1.NewIntentServiceClient(connection),
 		Invites:       openintentv1.NewInviteServiceClient(connection),

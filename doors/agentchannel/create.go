@@ -64,12 +64,7 @@ func (d *Desk) Create(ctx context.Context, wanted Creation) (*Created, error) {
 func (d *Desk) ownIntent(ctx context.Context, title string) (string, error) {
 	intent, err := d.Caller.Intents.CreateIntent(ctx, &openintentv1.CreateIntentRequest{
 		Title: title, Status: openintentv1.IntentStatus_INTENT_STATUS_ACTIVE.Enum(),
-	})
-	if err != nil {
-		return "", err
-	}
-	_, err = d.Caller.Access.SetAccessControl(ctx, &openintentv1.SetAccessControlRequest{
-		IntentId: intent.GetId(), DefaultPolicy: openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED,
+		DefaultPolicy: openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED.Enum(),
 	})
 	return intent.GetId(), err
 }

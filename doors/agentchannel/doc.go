@@ -23,6 +23,6 @@
 //
 // # What happens on failure
 //
-// A refusal of the contract keeps its reason and its sentence. A channel is created in three steps (an intent, its access list, the
-// channel); if a later one fails, an intent without a channel remains, which only its creator sees.
+// A refusal of the contract keeps its reason and its sentence. A channel without a named intent is created in two steps; if the second one
+// fails, an intent without a channel remains, which only its creator sees.
 package agentchannel

@@ -207,7 +207,7 @@ func (b *batch) place(head *intents.Head, d *Draft) (m *message.Message, replaye
 		err = b.noteAnswer(head, channel, d)
 	}
 	if err == nil && d.publishes() {
-		b.publish(head, m)
+		b.publish(m)
 	}
 	if err == nil && agents != nil {
 		err = b.tellOfBrake(head, channel, m, agents)

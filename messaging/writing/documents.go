@@ -4,7 +4,6 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	"openintent/fault"
-	"openintent/intents"
 	"openintent/messaging/message"
 )
 
@@ -109,13 +108,13 @@ func (b *batch) readDocuments() []database.Statement {
 
 // publish makes a message that was just stored the content of its document. The message that was it before may be evicted already; then
 // nobody else removes it.
-func (b *batch) publish(head *intents.Head, m *message.Message) {
+func (b *batch) publish(m *message.Message) {
 	key, kind := m.Key(), m.Conversation.Kind
 	before, existed := b.documents[key][kind]
 	b.documents[key][kind] = document{id: m.ID, position: m.Position, ordinal: m.Ordinal}
 	published := publishedDocument{key: key, kind: kind, position: m.Position}
 	if existed && before.ordinal <= b.counts[key].Floor {
-		published.replaced, published.due = before.position, database.Micros(head.Now())
+		published.replaced = before.position
 	}
 	b.appender.published = append(b.appender.published, published)
 }
@@ -123,9 +122,9 @@ func (b *batch) publish(head *intents.Head, m *message.Message) {
 // publishedDocument is a new content of a document. replaced is the position of an evicted message that was the content before, which is
 // due for removal; 0 for none.
 type publishedDocument struct {
-	key                     channels.Key
-	kind                    string
-	position, replaced, due int64
+	key                channels.Key
+	kind               string
+	position, replaced int64
 }
 
 type publishedBatch []publishedDocument
@@ -142,7 +141,7 @@ func (b publishedBatch) statements(tx *database.Tx) []database.Statement {
 			statements = append(statements, tx.InsertIgnore("evicted_requests",
 				database.Column{Name: "intent_no", Values: []int64{d.key.IntentNo}},
 				database.Column{Name: "position", Values: []int64{d.replaced}},
-				database.Column{Name: "due_at", Values: []int64{d.due}},
+				database.Column{Name: "due_at", Values: []int64{0}}, // at the next turn of the sweep
 			)...)
 		}
 	}

@@ -1,0 +1,173 @@
+package messaging
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/fault"
+	"openintent/fault/faulttest"
+	"openintent/messaging/writing"
+)
+
+// publishing is a document that says a text.
+func publishing(channelID, kind, text string, replaces *string) *sendRequest {
+	return &sendRequest{ChannelId: channelID, Kind: &kind, Payload: content(text), Document: ptr(true), Replaces: replaces}
+}
+
+// documents returns the texts of a channel's documents, as an agent sees them.
+func (h *house) documents(t require.TestingT, agent, channelID string) []string {
+	return textsOf(h.listed(t, agent, &listRequest{ChannelId: channelID, Documents: ptr(true)}))
+}
+
+func (h *house) listed(t require.TestingT, agent string, req *listRequest) []*wireMessage {
+	page, err := h.messaging.ListMessages(as(agent), req)
+	require.NoError(t, err)
+	return page.GetMessages()
+}
+
+// The newest message of its kind is a document's content and outlives the messages after it. The one before it goes as any other.
+func TestADocumentOutlivesWhatEvictsOthers(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.small(t, 2)
+		first := h.send(t, "alice", publishing(id, "state", "first", nil))
+		require.True(t, first.GetDocument())
+		spec := h.send(t, "bob", publishing(id, "spec", "charter", nil))
+		plain := h.send(t, "alice", &sendRequest{ChannelId: id, Kind: ptr("state"), Payload: content("no document")})
+		require.Nil(t, plain.Document)
+		for range 3 {
+			h.say(t, "carol", id, "chatter")
+		}
+		h.removeEvicted(t, id)
+		require.Equal(t, []string{"first", "charter"}, h.documents(t, "dave", id))
+		require.Equal(t, []string{"charter"}, textsOf(h.listed(t, "dave", &listRequest{ChannelId: id, Documents: ptr(true), Kind: ptr("spec")})))
+		require.False(t, h.exists(t, plain))
+
+		second := h.send(t, "alice", publishing(id, "state", "second", &first.Id))
+		require.Equal(t, []string{"charter", "second"}, h.documents(t, "dave", id))
+		h.sweep(t)
+		require.False(t, h.exists(t, first), "who is replaced after its eviction goes")
+		require.True(t, h.exists(t, spec))
+
+		third := h.send(t, "alice", publishing(id, "state", "third", &second.Id))
+		require.True(t, h.exists(t, second), "who is replaced while it is listed stays until it is evicted")
+		for range 3 {
+			h.say(t, "carol", id, "chatter")
+		}
+		h.removeEvicted(t, id)
+		require.False(t, h.exists(t, second))
+		require.True(t, h.exists(t, third))
+		h.deleteChannel(t, id)
+		h.sweep(t)
+		require.Zero(t, h.rows(t, "documents", "1 = 1"))
+	})
+}
+
+// Of several that replace the same content, one succeeds, and the others learn which message is there now.
+func TestADocumentIsReplacedByOneAtATime(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		first := h.send(t, "alice", publishing(id, "state", "first", ptr("")))
+		_, err := h.messaging.SendMessage(as("bob"), publishing(id, "state", "also first", ptr("")))
+		changed := faulttest.Require(t, err, fault.PreconditionFailed, "DOCUMENT_CHANGED")
+		require.Equal(t, first.GetId(), changed.Metadata["message_id"])
+
+		var taking sync.WaitGroup
+		won := make(chan string, 8)
+		for i := range cap(won) {
+			taking.Go(func() {
+				m, err := h.messaging.SendMessage(as(fmt.Sprint("agent-", i)), publishing(id, "state", fmt.Sprint(i), &first.Id))
+				if err == nil {
+					won <- m.GetId()
+					return
+				}
+				faulttest.Require(t, err, fault.PreconditionFailed, "DOCUMENT_CHANGED")
+			})
+		}
+		taking.Wait()
+		require.Len(t, won, 1)
+		found := h.listed(t, "bob", &listRequest{ChannelId: id, Documents: ptr(true)})
+		require.Len(t, found, 1)
+		require.Equal(t, <-won, found[0].GetId())
+		require.Len(t, h.list(t, "bob", &listRequest{ChannelId: id}), 2, "nothing of what was refused is stored")
+	})
+}
+
+// A repeat under the same key gets the first answer, even though the document has changed by it.
+func TestARepeatedDocumentIsTheSame(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		keyed := func() *sendRequest {
+			req := publishing(id, "state", "first", ptr(""))
+			req.IdempotencyKey = ptr("again")
+			return req
+		}
+		first := h.send(t, "alice", keyed())
+		again := h.send(t, "alice", keyed())
+		require.Equal(t, first.GetId(), again.GetId())
+		require.True(t, again.GetDocument())
+		plain := keyed()
+		plain.Document, plain.Replaces = nil, nil
+		_, err := h.messaging.SendMessage(as("alice"), plain)
+		faulttest.Require(t, err, fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
+	})
+}
+
+func TestWhatIsNoDocumentIsRefused(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		for field, change := range map[string]func(*sendRequest){
+			"kind":               func(r *sendRequest) { r.Kind = nil },
+			"to":                 func(r *sendRequest) { r.To = ptr("bob") },
+			"message_type":       func(r *sendRequest) { r.MessageType, r.To = ptr(request), ptr("bob") },
+			"expires_at":         func(r *sendRequest) { r.ExpiresAt = h.in(time.Minute) },
+			"expires_in_seconds": func(r *sendRequest) { r.ExpiresInSeconds = ptr(60.0) },
+			"replaces":           func(r *sendRequest) { r.Document, r.Replaces = nil, ptr(aMessageID) },
+		} {
+			req := publishing(id, "state", "x", nil)
+			change(req)
+			_, err := h.messaging.SendMessage(as("alice"), req)
+			faulttest.RequireBadField(t, err, field)
+		}
+		for i := range writing.MaxDocuments {
+			h.send(t, "alice", publishing(id, fmt.Sprint("kind-", i), "x", nil))
+		}
+		_, err := h.messaging.SendMessage(as("alice"), publishing(id, "one more", "x", nil))
+		faulttest.Require(t, err, fault.Quota, "TOO_MANY_DOCUMENTS")
+		h.send(t, "alice", publishing(id, "kind-0", "again", nil))
+		_, err = h.messaging.ListMessages(as("alice"), &listRequest{ChannelId: id, Documents: ptr(true), Limit: ptr(int32(1))})
+		faulttest.RequireBadField(t, err, "documents")
+	})
+}
+
+// Documents show nothing that a list would not: not what members who were added later may not see, and no deleted content.
+func TestDocumentsAreSeenAsMessagesAre(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.explicit(t, "alice", "bob")
+		spec := h.send(t, "alice", publishing(id, "spec", "for members", nil))
+		_, err := h.messaging.ListMessages(as("carol"), &listRequest{ChannelId: id, Documents: ptr(true)})
+		faulttest.Require(t, err, fault.Denied, "NOT_A_MEMBER")
+		require.Equal(t, []string{"for members"}, h.documents(t, "bob", id))
+		h.erase(t, "alice", spec)
+		found := h.listed(t, "bob", &listRequest{ChannelId: id, Documents: ptr(true)})
+		require.Len(t, found, 1)
+		require.NotNil(t, found[0].DeletedAt)
+		require.Empty(t, found[0].GetPayload().GetFields())
+	})
+}
+
+func TestAListOfOneKind(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		for i := range 4 {
+			h.send(t, "alice", &sendRequest{ChannelId: id, Kind: ptr([]string{"status", "log"}[i%2]), Payload: content(fmt.Sprint(i))})
+			h.say(t, "alice", id, "plain")
+		}
+		require.Equal(t, []string{"0", "2"}, textsOf(h.listed(t, "bob", &listRequest{ChannelId: id, Kind: ptr("status")})))
+		require.Equal(t, []string{"3"}, textsOf(h.listed(t, "bob", &listRequest{ChannelId: id, Kind: ptr("log"), Limit: ptr(int32(1))})))
+		require.Empty(t, h.listed(t, "bob", &listRequest{ChannelId: id, Kind: ptr("state")}))
+	})
+}
