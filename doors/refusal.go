@@ -30,6 +30,7 @@ type Refusal struct {
 var codesOfFaults = map[fault.Kind]codes.Code{
 	fault.Invalid: codes.InvalidArgument, fault.Denied: codes.PermissionDenied, fault.NotFound: codes.NotFound,
 	fault.Quota: codes.ResourceExhausted, fault.Conflict: codes.FailedPrecondition,
+	fault.PreconditionFailed: codes.FailedPrecondition, fault.MethodNotAllowed: codes.Unimplemented,
 }
 
 // RefusalOf returns the refusal in an error of a call, or in a door's own fault. Anything else is a failure of the server, of

@@ -22,11 +22,14 @@ const longestAddress = 32
 // addressIn returns the address in what somebody gives for one. Of a URL it takes the part behind the door's path, and nothing else.
 func addressIn(named string) string {
 	if _, behind, isURL := strings.Cut(named, root+"/"); isURL {
-		named = strings.FieldsFunc(behind+"/", func(r rune) bool { return strings.ContainsRune("/?#", r) })[0]
+		named = behind
+		if end := strings.IndexAny(behind, "/?#"); end >= 0 {
+			named = behind[:end]
+		}
 	}
 	named = strings.ToUpper(strings.TrimSpace(named))
 	return named[:min(len(named), longestAddress)]
 }
 
-// address returns the URL of a channel. Without a base it is a path.
+// url returns the URL of a channel. Without a base it is a path.
 func (d *Desk) url(channel *openintentv1.Channel) string { return d.Base + root + "/" + channel.GetAddress() }

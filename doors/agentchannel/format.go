@@ -102,10 +102,11 @@ func inYAML(text []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// inBlocks gives lists and objects the style of one line for each entry, unless they are empty. Keys need no quotation marks.
+// inBlocks gives lists and objects the style of one line for each entry, unless they are empty. Keys that are plain words need no quotation
+// marks.
 func inBlocks(node *yaml.Node) {
 	for i, child := range node.Content {
-		if node.Kind == yaml.MappingNode && i%2 == 0 {
+		if node.Kind == yaml.MappingNode && i%2 == 0 && strings.Trim(child.Value, "abcdefghijklmnopqrstuvwxyz_") == "" {
 			child.Style = 0
 		}
 		inBlocks(child)

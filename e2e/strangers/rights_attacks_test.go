@@ -76,6 +76,8 @@ var rightsAttacks = map[string]string{
 	"reads a closed intent's channel":      `{"channel_id":"{hidden_room}"}`,
 	"lists a closed intent's channels":     `{"intent_id":"{hidden_intent}"}`,
 
+	"reads a closed intent's channel by its address": `{"channel_id":"-","address":"{hidden_address}"}`,
+
 	"sends to a channel of members":                   `{"channel_id":"{members_room}","payload":{}}`,
 	"sends on a closed intent":                        `{"channel_id":"{hidden_room}","payload":{}}`,
 	"sends in another's name":                         `{"channel_id":"{room}","sender":"alice","payload":{}}`,

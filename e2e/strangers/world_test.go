@@ -43,6 +43,7 @@ func (w *world) makeIntents(t *testing.T) {
 	answer = w.do(t, "alice", "PUT", "/v1/intents/{hidden_intent}/acl", `{"default_policy":"closed"}`)
 	require.Equal(t, 200, answer.Status, "%s", answer.Body)
 	w.make(t, "hidden_room", "id", "alice", "/v1/intents/{hidden_intent}/channels", `{"name":"`+secret+`"}`)
+	w.make(t, "hidden_address", "address", "alice", "/v1/intents/{hidden_intent}/channels", `{"name":"`+secret+` board","dictatable":true}`)
 	w.make(t, "guarded_intent", "id", "alice", "/v1/intents", `{"title":"Guarded"}`)
 	w.make(t, "entry", "id", "alice", "/v1/intents/{guarded_intent}/acl/entries", `{"principal_id":"bob","permission":"read"}`)
 	w.make(t, "event", "id", "alice", "/v1/intents/{intent}/events", `{"event_type":"comment","payload":{"n":1}}`)
