@@ -32,4 +32,6 @@ func addressIn(named string) string {
 }
 
 // url returns the URL of a channel. Without a base it is a path.
-func (d *Desk) url(channel *openintentv1.Channel) string { return d.Base + root + "/" + channel.GetAddress() }
+func (d *Desk) url(channel *openintentv1.Channel) string {
+	return d.Base + root + "/" + channel.GetAddress()
+}

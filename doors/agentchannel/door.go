@@ -23,10 +23,13 @@ type Config struct {
 }
 
 // Door serves the protocol over HTTP.
-type Door struct{ config Config }
+type Door struct {
+	config   Config
+	underWay underWay
+}
 
 // New makes the door.
-func New(config Config) *Door { return &Door{config} }
+func New(config Config) *Door { return &Door{config: config} }
 
 // ServeHTTP answers one request.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -76,6 +79,11 @@ func (d *Door) answer(r *http.Request) (*answered, error) {
 	if err != nil {
 		return nil, err
 	}
+	leave, err := d.underWay.enter(who.Agent)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	desk := &Desk{Options: d.config.Options, Caller: who, Base: baseOf(r)}
 	said, err := route.do(desk, r, route.channel)
 	if err != nil {

@@ -94,7 +94,7 @@ func TestWhoHoldsWork(t *testing.T) {
 	for given, want := range map[string][]string{
 		`{}`: nil, `{"handoff": 5, "concepts": "x"}`: nil, `{"handoff": "ann"}`: {"ann"}, `{"handoff": {"holder": "ann", "since": 1}}`: {"ann"},
 		`{"concepts": [{"owner": "bob"}, {"holder": "carol", "status": "open"}, {"owner": "dan", "status": "done"}, 5]}`: {"bob", "carol"},
-		`{"handoff": null, "concepts": {"build": {"holder": "eve", "status": ["done"]}}}`:                                   {"eve"},
+		`{"handoff": null, "concepts": {"build": {"holder": "eve", "status": ["done"]}}}`:                                {"eve"},
 	} {
 		payload, err := payloadOf(json.RawMessage(given))
 		require.NoError(t, err)

@@ -23,7 +23,7 @@ type appender struct {
 	// published are the new contents of documents.
 	published publishedBatch
 	keys      keyBatch
-	counts      map[channels.Key]*channels.Count
+	counts    map[channels.Key]*channels.Count
 	// changed are the counts that have to be stored. The transaction is certain to hold the locks of these only.
 	changed map[channels.Key]*channels.Count
 	// answered are the requests that got an answer; evicting are the channels with evicted messages to remove.
