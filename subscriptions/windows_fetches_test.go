@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/database"
+
+	"openintent/subscriptions/waiting"
 )
 
 // Fetches at the same time, at two replicas, all see that a window has ended, and one of them numbers it.
@@ -24,7 +26,7 @@ func TestFetchesAtTheSameTimeShareWindows(t *testing.T) {
 			h.send(t, "ann", talk, "bob", "one")
 			h.send(t, "ann", talk, "bob", "two")
 			require.Empty(t, h.fetch(t, sub))
-			h.clock.Advance(composeSilence)
+			h.clock.Advance(waiting.Silence)
 			var mutex sync.Mutex
 			var found []*wireDelivery
 			var all sync.WaitGroup
