@@ -37,6 +37,8 @@ type consumer struct {
 	afresh bool
 	// replaced is true when the stream that had the lease before did not release it, or not with everything stored.
 	replaced bool
+	// takesOver makes the consumer take the lease once from whoever has it.
+	takesOver bool
 
 	mutex   sync.Mutex
 	busy    bool // waiting for the client
@@ -53,7 +55,7 @@ func (s *Service) newConsumer(no int64) *consumer {
 // acquire tries to get the lease. until is when the lease ends unless it is renewed, whoever has it. From then on, a stream that
 // had the lease before can store nothing that it has sent.
 func (c *consumer) acquire(ctx context.Context, seen *subscription, now time.Time) (ours bool, until time.Time, err error) {
-	if seen.leasedByOther(c.name, now) {
+	if !c.takesOver && seen.leasedByOther(c.name, now) {
 		return false, seen.consumerUntil, nil
 	}
 	begun := processTime()
@@ -65,9 +67,12 @@ func (c *consumer) acquire(ctx context.Context, seen *subscription, now time.Tim
 			return err
 		case !locked.active(now):
 			return errEnded
-		case locked.leasedByOther(c.name, now):
+		case !c.takesOver && locked.leasedByOther(c.name, now):
 			until = locked.consumerUntil
 			return nil
+		}
+		if locked.leasedByOther(c.name, now) { // it hears at once that it has lost the lease
+			tx.AfterCommit(func() { c.service.messaging.WakeSubscription(c.no) })
 		}
 		ours, until = true, now.Add(leaseTime)
 		tx.SendWithCommit(setConsumer(c.no, c.name, until))
@@ -81,6 +86,7 @@ func (c *consumer) acquire(ctx context.Context, seen *subscription, now time.Tim
 		return nil
 	})
 	if err == nil && ours {
+		c.takesOver = false
 		c.extend(until, begun)
 		c.service.consumers.add(c)
 	}

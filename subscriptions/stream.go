@@ -42,7 +42,8 @@ func (s *Service) StreamDeliveries(
 		receiver: r, consumer: s.newConsumer(sub.no), send: stream.Send,
 		maxOutstanding: int(cmp.Or(req.GetMaxOutstanding(), defaultPage)), announces: req.GetAnnounceActive(),
 	}
-	st.consumer.afresh, r.gatherer.consumer, st.careful = true, st.consumer.name, true
+	st.consumer.afresh, st.consumer.takesOver = true, req.GetTakeOver()
+	r.gatherer.consumer, st.careful = st.consumer.name, true
 	return st.run(ctx)
 }
 
@@ -117,6 +118,9 @@ func (st *deliveryStream) deliverDue(ctx context.Context) (wait time.Duration, e
 	seen, err := st.refresh(ctx)
 	if err != nil {
 		return 0, err
+	}
+	if st.active && seen.sub.consumer != st.consumer.name {
+		return 0, errConsumerLost
 	}
 	if !st.active {
 		ours, until, err := st.consumer.acquire(ctx, seen.sub, seen.now)

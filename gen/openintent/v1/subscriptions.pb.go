@@ -1295,8 +1295,11 @@ type StreamDeliveriesRequest struct {
 	// the others. A stream that is not active says so in the same way, with `standing_by`: at its beginning, and when another stream has
 	// taken its place. Nobody acknowledges these deliveries. Not over REST.
 	AnnounceActive *bool `protobuf:"varint,4,opt,name=announce_active,json=announceActive,proto3,oneof" json:"announce_active,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Become the active stream at once, in place of the one that is. That one stands by from then on, and what it sent and was not
+	// acknowledged comes again on this stream. Not over REST.
+	TakeOver      *bool `protobuf:"varint,5,opt,name=take_over,json=takeOver,proto3,oneof" json:"take_over,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StreamDeliveriesRequest) Reset() {
@@ -1353,6 +1356,13 @@ func (x *StreamDeliveriesRequest) GetAcknowledgedThrough() int64 {
 func (x *StreamDeliveriesRequest) GetAnnounceActive() bool {
 	if x != nil && x.AnnounceActive != nil {
 		return *x.AnnounceActive
+	}
+	return false
+}
+
+func (x *StreamDeliveriesRequest) GetTakeOver() bool {
+	if x != nil && x.TakeOver != nil {
+		return *x.TakeOver
 	}
 	return false
 }
@@ -1944,16 +1954,19 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"DigestSpan\x12\x1b\n" +
 	"\tintent_id\x18\x01 \x01(\tR\bintentId\x12%\n" +
 	"\x0efirst_position\x18\x02 \x01(\x03R\rfirstPosition\x12#\n" +
-	"\rlast_position\x18\x03 \x01(\x03R\flastPosition\"\xb1\x02\n" +
+	"\rlast_position\x18\x03 \x01(\x03R\flastPosition\"\xe1\x02\n" +
 	"\x17StreamDeliveriesRequest\x12,\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\x128\n" +
 	"\x0fmax_outstanding\x18\x02 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\x0emaxOutstanding\x88\x01\x01\x12?\n" +
 	"\x14acknowledged_through\x18\x03 \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x01R\x13acknowledgedThrough\x88\x01\x01\x12,\n" +
-	"\x0fannounce_active\x18\x04 \x01(\bH\x02R\x0eannounceActive\x88\x01\x01B\x12\n" +
+	"\x0fannounce_active\x18\x04 \x01(\bH\x02R\x0eannounceActive\x88\x01\x01\x12 \n" +
+	"\ttake_over\x18\x05 \x01(\bH\x03R\btakeOver\x88\x01\x01B\x12\n" +
 	"\x10_max_outstandingB\x17\n" +
 	"\x15_acknowledged_throughB\x12\n" +
-	"\x10_announce_active\"\xc9\x01\n" +
+	"\x10_announce_activeB\f\n" +
+	"\n" +
+	"_take_over\"\xc9\x01\n" +
 	"\x16FetchDeliveriesRequest\x12,\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\x12%\n" +
 	"\x05limit\x18\x02 \x01(\x05B\n" +

@@ -235,16 +235,18 @@ class DigestSpan(_message.Message):
     def __init__(self, intent_id: _Optional[str] = ..., first_position: _Optional[int] = ..., last_position: _Optional[int] = ...) -> None: ...
 
 class StreamDeliveriesRequest(_message.Message):
-    __slots__ = ("subscription_id", "max_outstanding", "acknowledged_through", "announce_active")
+    __slots__ = ("subscription_id", "max_outstanding", "acknowledged_through", "announce_active", "take_over")
     SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
     MAX_OUTSTANDING_FIELD_NUMBER: _ClassVar[int]
     ACKNOWLEDGED_THROUGH_FIELD_NUMBER: _ClassVar[int]
     ANNOUNCE_ACTIVE_FIELD_NUMBER: _ClassVar[int]
+    TAKE_OVER_FIELD_NUMBER: _ClassVar[int]
     subscription_id: str
     max_outstanding: int
     acknowledged_through: int
     announce_active: bool
-    def __init__(self, subscription_id: _Optional[str] = ..., max_outstanding: _Optional[int] = ..., acknowledged_through: _Optional[int] = ..., announce_active: bool = ...) -> None: ...
+    take_over: bool
+    def __init__(self, subscription_id: _Optional[str] = ..., max_outstanding: _Optional[int] = ..., acknowledged_through: _Optional[int] = ..., announce_active: bool = ..., take_over: bool = ...) -> None: ...
 
 class FetchDeliveriesRequest(_message.Message):
     __slots__ = ("subscription_id", "limit", "wait_seconds")
