@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/peer"
@@ -18,6 +19,7 @@ import (
 	"openintent/caller"
 	"openintent/doors"
 	"openintent/doors/agentchannel"
+	"openintent/doors/c2a"
 	"openintent/doors/mcp"
 	"openintent/fault"
 )
@@ -35,6 +37,11 @@ var doorMakers = map[string]func(connection grpc.ClientConnInterface, options ga
 		return mcp.New(mcp.Config{
 			Connection: connection, Version: options.Version, MaxBodyBytes: options.MaxBodyBytes,
 			AgentChannels: agentChannels(options, cfg),
+		})
+	},
+	"c2a": func(connection grpc.ClientConnInterface, options gatewayOptions, _ Config) door {
+		return c2a.New(c2a.Config{
+			Connection: connection, Version: options.Version, MaxMessageBytes: options.MaxBodyBytes, Logger: options.Logger,
 		})
 	},
 	"agent-channel": func(connection grpc.ClientConnInterface, options gatewayOptions, cfg Config) door {
@@ -93,6 +100,8 @@ type doorway struct {
 	limits  *streamLimits
 	// origins are those whose pages may come in, beside the host's own.
 	origins []string
+	// inside counts the requests that doors are serving. The HTTP server does not wait for those that became WebSockets.
+	inside sync.WaitGroup
 }
 
 func newDoorway(g *gateway, connection grpc.ClientConnInterface, limits *streamLimits, cfg Config) *doorway {
@@ -127,7 +136,9 @@ func (d *doorway) serve(w *trackedWriter, r *http.Request) bool {
 		return true
 	}
 	defer leave()
-	through.ServeHTTP(w, r)
+	d.inside.Add(1)
+	defer d.inside.Done()
+	through.ServeHTTP(w, r.WithContext(doors.WithMemory(r.Context(), w)))
 	d.count(name, w.status)
 	return true
 }
@@ -166,6 +177,33 @@ func (d *doorway) admit(w *trackedWriter, r *http.Request) (leave func(), _ erro
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	return leave, nil
+}
+
+// Hold counts what a caller has sent through a door on its account.
+func (w *trackedWriter) Hold(bytes int64) (within bool) {
+	return w.account == nil || w.account.holdRequest(bytes)
+}
+
+// stop tells the doors whose connections last to end them.
+func (d *doorway) stop() {
+	for _, through := range d.doors {
+		if lasting, ok := through.(interface{ Stop() }); ok {
+			lasting.Stop()
+		}
+	}
+}
+
+// await waits until no door serves a request any more, or the context ends.
+func (d *doorway) await(ctx context.Context) {
+	left := make(chan struct{})
+	go func() {
+		d.inside.Wait()
+		close(left)
+	}()
+	select {
+	case <-left:
+	case <-ctx.Done():
+	}
 }
 
 // count counts an answer of a door by its HTTP status.

@@ -237,6 +237,8 @@ func (s *server) stopGRPC(ctx context.Context) {
 }
 
 func (s *server) stopHTTP(ctx context.Context) {
+	s.gateway.doors.stop()
+	defer s.gateway.doors.await(ctx)
 	if err := s.http.Shutdown(ctx); err != nil {
 		s.logger.Warn("REST calls were still running at the end of the stop and are cut off")
 		_ = s.http.Close()

@@ -40,6 +40,7 @@ type commands struct {
 	Events   eventsCommand   `cmd:"" group:"Around them" help:"Show and verify an intent's event log."`
 	Wake     wakeCommand     `cmd:"" group:"Around them" help:"Run a command that wakes an agent's harness whenever a message waits for the agent."`
 	MCP      mcpCommand      `cmd:"" name:"mcp" group:"Around them" help:"Serve MCP on standard input and output, for a harness that starts it."`
+	C2A      c2aCommand      `cmd:"" name:"c2a" group:"Around them" help:"Serve C2A on standard input and output, for a harness that starts it."`
 	Lock     lockCommand     `cmd:"" group:"Around them" help:"Run a command while no other agent holds a scope of an intent."`
 
 	Invites invitesCommand `cmd:"" group:"Around them" help:"Invite guests to a channel, and list and revoke invites."`

@@ -1,16 +1,13 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"openintent/fault"
+	"openintent/doors"
 )
 
 // catalog lists the tools in the order in which a model meets them.
@@ -35,45 +32,9 @@ func newTool[A any](
 	definition := &sdk.Tool{Name: name, Description: description, InputSchema: json.RawMessage(schema + "}")}
 	return tool{definition, func(ctx context.Context, s *session, given json.RawMessage) (any, error) {
 		var arguments A
-		if err := decode(name, given, &arguments); err != nil {
+		if err := doors.ReadArguments(name, given, required, &arguments); err != nil {
 			return nil, err
-		}
-		for _, needed := range required {
-			if !has(given, needed) {
-				return nil, fault.BadField(needed, "is missing; %s needs it.", name)
-			}
 		}
 		return call(ctx, s, arguments)
 	}}
-}
-
-// decode reads a tool's arguments. It refuses those that the tool does not have.
-func decode(name string, given json.RawMessage, into any) error {
-	if len(given) == 0 || bytes.Equal(given, []byte("null")) {
-		return nil
-	}
-	decoder := json.NewDecoder(bytes.NewReader(given))
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(into)
-	var wrongType *json.UnmarshalTypeError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &wrongType) && wrongType.Field != "":
-		return fault.BadField(wrongType.Field, "has the wrong type: it is a %s; tools/list has its schema.", wrongType.Value)
-	case strings.HasPrefix(err.Error(), "json: unknown field "):
-		return fault.BadField(strings.Trim(strings.TrimPrefix(err.Error(), "json: unknown field "), `"`),
-			"is no argument of %s; tools/list has them.", name)
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fault.BadField("arguments", "end too early; send one JSON object.")
-	}
-	return fault.BadField("arguments", "must be one JSON object.")
-}
-
-// has reports whether an argument was given.
-func has(given json.RawMessage, name string) bool {
-	var members map[string]json.RawMessage
-	_ = json.Unmarshal(given, &members)
-	value, ok := members[name]
-	return ok && !bytes.Equal(value, []byte("null"))
 }

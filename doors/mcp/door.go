@@ -3,7 +3,6 @@ package mcp
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 
 	"openintent/doors"
 	"openintent/doors/agentchannel"
@@ -74,9 +72,9 @@ func serverOf(r *http.Request) *sdk.Server {
 
 // ServeHTTP answers a request of the streamable HTTP transport.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	chosen, err := profileOf(r.URL.Query())
-	if err != nil {
-		d.refuse(w, doors.RefusalOf(err))
+	chosen, known := profileOf(r.URL.Query()["tools"])
+	if !known {
+		d.refuse(w, doors.RefusalOf(errProfileUnknown))
 		return
 	}
 	caller, err := doors.Identify(r.Context(), d.config.Connection, r.Header)
@@ -125,44 +123,12 @@ func (d *Door) Serve(ctx context.Context, caller *doors.Caller, transport sdk.Tr
 	return server.Run(ctx, transport)
 }
 
-// statuses are the HTTP statuses of requests that the door itself does not let in.
-var statuses = map[codes.Code]int{
-	codes.InvalidArgument:   http.StatusBadRequest,
-	codes.Unauthenticated:   http.StatusUnauthorized,
-	codes.PermissionDenied:  http.StatusForbidden,
-	codes.NotFound:          http.StatusNotFound,
-	codes.ResourceExhausted: http.StatusTooManyRequests,
-	codes.Unavailable:       http.StatusServiceUnavailable,
-}
-
-// codeRefused is the JSON-RPC code of a request that the door did not let in.
-const codeRefused = -32000
-
 // refuse answers a request that the door itself does not let in.
 func (d *Door) refuse(w http.ResponseWriter, refusal doors.Refusal) {
-	status, known := statuses[refusal.Code]
-	if !known {
-		status = http.StatusInternalServerError
-	}
-	d.Refuse(w, status, refusal)
+	d.Refuse(w, refusal.HTTPStatus(), refusal)
 }
 
-// Refuse answers a request that does not reach the protocol: with an HTTP status, and an error of JSON-RPC that has no id.
+// Refuse answers a request that does not reach the protocol.
 func (d *Door) Refuse(w http.ResponseWriter, status int, refusal doors.Refusal) {
-	header := w.Header()
-	header.Set("Content-Type", "application/json")
-	header.Set("Cache-Control", "no-store")
-	if status == http.StatusUnauthorized {
-		header.Set("WWW-Authenticate", `Bearer realm="openintent"`)
-	}
-	if refusal.RetryAfter > 0 {
-		header.Set("Retry-After", strconv.Itoa(int((refusal.RetryAfter+time.Second-1)/time.Second)))
-	}
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{
-		"jsonrpc": "2.0", "id": nil,
-		"error": map[string]any{
-			"code": codeRefused, "message": refusal.Message, "data": map[string]string{"reason": refusal.Reason},
-		},
-	})
+	doors.RefuseRPC(w, status, refusal)
 }

@@ -122,7 +122,7 @@ func refusedResource(address string, err error) error {
 // status, because a stream of events may have begun.
 func refusedRequest(refusal doors.Refusal) error {
 	return &jsonrpc.Error{
-		Code: codeRefused, Message: refusal.Message,
+		Code: doors.CodeRefused, Message: refusal.Message,
 		Data: json.RawMessage(inJSON(map[string]string{"reason": refusal.Reason})),
 	}
 }

@@ -18,7 +18,7 @@ const instructions = "openintent lets you work with other agents on channels. Be
 type session struct {
 	door   *Door
 	caller *doors.Caller
-	// profile is the set of tools that the client has chosen.
+	// profile is the set of tools that the client asked for.
 	profile profile
 	// ended ends with the client's request or connection. Calls of the older revisions would go on without it.
 	ended context.Context
@@ -55,7 +55,7 @@ func (s *session) server(follows bool) *sdk.Server {
 	if err := s.addTasks(server); err != nil {
 		s.door.config.Logger.Error("the door has no tasks", "error", err)
 	}
-	for _, t := range s.profile.tools {
+	for _, t := range s.profile.tools(s) {
 		server.AddTool(t.definition, s.handler(t))
 	}
 	return server

@@ -1,0 +1,132 @@
+package c2a
+
+import (
+	"context"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"openintent/doors/c2a/chat"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// eventOfAnnotation returns the event that something makes that happened to a message, and tells the harness of what ends an event. It
+// returns nil where there is no event.
+func (c *connection) eventOfAnnotation(ctx context.Context, made *openintentv1.SubscriptionDelivery) (*delivery, error) {
+	a := made.GetAnnotation()
+	if a.GetAgentId() == c.caller.Agent && a.GetType() != "message_deleted" {
+		return nil, nil // the agent did it itself
+	}
+	m, err := c.caller.Messages.GetMessage(ctx, &openintentv1.GetMessageRequest{ChannelId: a.GetChannelId(), MessageId: a.GetMessageId()})
+	switch {
+	case status.Code(err) == codes.NotFound || status.Code(err) == codes.PermissionDenied:
+		return nil, nil // it is gone, or not for this agent any more
+	case err != nil:
+		return nil, err
+	}
+	own := m.GetSender() == c.caller.Agent
+	switch a.GetType() {
+	case "message_reaction":
+		if own && a.GetChange() == "added" {
+			return c.reaction(made, m), nil
+		}
+	case "message_edited":
+		if !own && m.DeletedAt == nil {
+			return c.edit(ctx, made, m)
+		}
+	case "message_deleted":
+		if !own {
+			return nil, c.cancel(ctx, m.GetId(), "Message was deleted")
+		}
+	case "obligation_discharged":
+		if !own {
+			return nil, c.cancel(ctx, m.GetId(), "Request was discharged")
+		}
+	}
+	return nil, nil
+}
+
+// answerable are the signals that ask for something of whoever wrote the message. No other reaction is to be answered, so that two agents
+// do not thank each other for ever.
+var answerable = map[string]bool{"declined": true, "blocked": true, "unclear": true}
+
+// reaction returns the event of a reaction to one of the agent's own messages: a knock, without the note, which is another agent's text.
+func (c *connection) reaction(made *openintentv1.SubscriptionDelivery, m *openintentv1.Message) *delivery {
+	a := made.GetAnnotation()
+	attention := &openintentv1.Attention{
+		Directedness: openintentv1.Directedness_DIRECTEDNESS_TO_ME, Policy: openintentv1.ResponsePolicy_RESPONSE_POLICY_MUST_NOT_RESPOND,
+		Injection: openintentv1.Injection_INJECTION_NOTIFY, Reason: "reaction", Priority: openintentv1.Priority_PRIORITY_NORMAL,
+	}
+	if answerable[a.GetSignal()] {
+		attention.Policy = openintentv1.ResponsePolicy_RESPONSE_POLICY_MAY_RESPOND
+	}
+	stands := &openintentv1.Message{ // for the reaction, which is none
+		Id: chat.AnnotationID(m.GetId(), a.GetPosition()), ChannelId: m.GetChannelId(), Sender: a.GetAgentId(), To: &c.caller.Agent,
+		ThreadId: m.ThreadId, CreatedAt: a.GetCreatedAt(), Subject: new(a.GetSignal() + " on your message in " + made.GetChannelName()),
+	}
+	d := c.terms.deliveryOf(c.caller.Agent, chat.Entry{
+		Message: stands, Attention: attention, IntentID: made.GetIntentId(), Position: made.GetPosition(),
+	}, made.GetChannelName(), made.GetAttempt())
+	d.event.Conversation.Kind = chat.KindChannel
+	if d.event.Conversation.ThreadID != "" {
+		d.event.Conversation.Kind = chat.KindThread
+	}
+	return &d
+}
+
+// edit returns the event of an edit, and cancels the one with the content that the edit replaced, unless that was answered. An edit that a
+// further one has replaced makes no event.
+func (c *connection) edit(ctx context.Context, made *openintentv1.SubscriptionDelivery, m *openintentv1.Message) (*delivery, error) {
+	revision := made.GetAnnotation().GetRevision()
+	if m.GetRevision() > revision || c.handedOut.revision(m.GetId()) >= revision {
+		return nil, nil
+	}
+	judged, err := c.caller.Attention.GetAttention(ctx, &openintentv1.GetAttentionRequest{ChannelId: m.GetChannelId(), MessageId: m.GetId()})
+	if err != nil || judged.Policy == nil {
+		if code := status.Code(err); code == codes.NotFound || code == codes.PermissionDenied {
+			err = nil
+		}
+		return nil, err
+	}
+	if judged.GetReason() != "edited_after_response" {
+		if err := c.cancel(ctx, m.GetId(), "Message was edited before response"); err != nil {
+			return nil, err
+		}
+	}
+	c.handedOut.note(m)
+	d := c.terms.deliveryOf(c.caller.Agent, chat.Entry{
+		Message: m, IntentID: made.GetIntentId(), Position: made.GetPosition(), Attention: &openintentv1.Attention{
+			Directedness: judged.GetDirectedness(), Policy: judged.GetPolicy(), Injection: judged.GetInjection(), Reason: judged.GetReason(),
+			Priority: judged.GetPriority(), DeadlineMs: judged.DeadlineMs,
+		},
+	}, made.GetChannelName(), made.GetAttempt())
+	d.event.EventID = chat.EditID(m.GetId(), revision)
+	return &d, nil
+}
+
+// mostRevisions is of how many messages a connection remembers which content the harness has.
+const mostRevisions = 256
+
+// handedOut remembers which revision of the latest messages the harness has got on this connection, so that an edit that was made before
+// its message was delivered makes no further event.
+type handedOut struct {
+	revisions map[string]int32
+	order     []string
+}
+
+func (h *handedOut) note(m *openintentv1.Message) {
+	if h.revisions == nil {
+		h.revisions = make(map[string]int32)
+	}
+	if _, known := h.revisions[m.GetId()]; !known {
+		if len(h.order) == mostRevisions {
+			delete(h.revisions, h.order[0])
+			h.order = h.order[1:]
+		}
+		h.order = append(h.order, m.GetId())
+	}
+	h.revisions[m.GetId()] = revisionOf(m)
+}
+
+// revision returns 0 for a message that is not known.
+func (h *handedOut) revision(message string) int32 { return h.revisions[message] }

@@ -1,0 +1,34 @@
+package mcp
+
+import "openintent/fault"
+
+// profile is a set of tools, with what a model reads about them first. An address chooses one with the parameter tools.
+type profile struct {
+	instructions string
+	tools        func(s *session) []tool
+}
+
+// profiles are the sets of tools by name. Without a name, a client gets the door's own twelve.
+var profiles = map[string]profile{
+	"":              {instructions, func(*session) []tool { return catalog }},
+	"agent-channel": {agentChannelInstructions, func(*session) []tool { return agentChannelTools }},
+	"c2a":           {instructions, func(*session) []tool { return toolsOfC2A() }},
+}
+
+// errProfileUnknown refuses an address that asks for tools that the door does not have.
+var errProfileUnknown = fault.New(fault.Invalid, "PROFILE_UNKNOWN",
+	"This door has no tools of the name that the address asks for; leave out the parameter tools.")
+
+// profileOf returns the profile that the values of the parameter ask for.
+func profileOf(asked []string) (chosen profile, known bool) {
+	name := ""
+	switch len(asked) {
+	case 0:
+	case 1:
+		name = asked[0]
+	default:
+		return profile{}, false
+	}
+	chosen, known = profiles[name]
+	return chosen, known
+}

@@ -1,0 +1,9 @@
+package c2a
+
+import (
+	"testing"
+
+	"openintent/e2e/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }

@@ -1,0 +1,196 @@
+package c2a
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/e2e/harness"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+func TestTheSevenToolsAreListed(t *testing.T) {
+	h := harness.Start(t, harness.Options{})
+	bob := connect(t, &h.Clients, "bob", june2, nil)
+	var list struct {
+		Tools []struct {
+			Name, Description string
+			InputSchema       object
+			Annotations       struct {
+				ReadOnlyHint, IdempotentHint bool
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(bob.call(t, "tools/list", object{}).Result, &list))
+	var names []string
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+		require.NotEmpty(t, tool.Description)
+		require.Equal(t, "object", tool.InputSchema["type"])
+		require.True(t, tool.Annotations.IdempotentHint)
+	}
+	require.Equal(t, []string{
+		"chat.list_events", "chat.read_thread", "chat.send_message", "chat.react", "chat.claim", "chat.defer", "chat.resolve",
+	}, names)
+}
+
+// A question to a role knocks at both reviewers. One claims it, pulls it and answers it; the other is kept from it.
+func TestARoleIsKnockedAtAndOneAnswers(t *testing.T) {
+	harness.Each(t, func(t *testing.T, h *harness.Server) {
+		s := newScene(t, h)
+		s.takesPart(t, "carl")
+		s.role(t, "bob", "reviewer")
+		s.role(t, "carl", "reviewer")
+		bob, carl := connect(t, &h.Clients, "bob", june2, every), connect(t, &h.Clients, "carl", june24, every)
+		one := func(r *openintentv1.SendMessageRequest) {
+			r.MessageType, r.Collect = openintentv1.MessageType_MESSAGE_TYPE_REQUEST.Enum(), collectOne
+		}
+		question := s.message(t, "ann", "role:reviewer", "May it go out?", one)
+		for _, reviewer := range []*script{bob, carl} {
+			d := reviewer.next(t)
+			require.Equal(t, question.GetId(), d.event())
+			require.Equal(t, "notify", d.at("injection.mode"))
+			require.NotContains(t, d.text, "May it go out?")
+			reviewer.accept(t, d)
+		}
+		answer := func(words string) object {
+			return object{
+				"target": object{"conversationId": s.channel}, "content": words, "inReplyTo": question.GetId(), "idempotencyKey": words,
+				"visibility": "dm", "directedness": "to_me",
+			}
+		}
+		require.Equal(t, "CLAIM_REQUIRED", bob.refused(t, "chat.send_message", answer("Too early.")))
+		require.Equal(t, "bob", bob.tool(t, "chat.claim", object{"inReplyTo": question.GetId()})["holder"])
+		bob.tool(t, "chat.claim", object{"inReplyTo": question.GetId(), "ttlSeconds": 60})
+		require.Equal(t, "CLAIMED", carl.refused(t, "chat.claim", object{"inReplyTo": question.GetId()}))
+		pulled := bob.tool(t, "chat.read_thread", object{"inReplyTo": question.GetId()})
+		require.Contains(t, pulled["events"].([]any)[0].(object)["content"], object{"type": "text", "text": "May it go out?"})
+		require.Equal(t, "bob", pulled["claim"].(object)["holder"])
+		bob.tool(t, "chat.send_message", answer("It may."))
+		require.NotEmpty(t, carl.refused(t, "chat.send_message", answer("Wait.")))
+	})
+}
+
+// What an agent may choose when it writes, and what becomes of it.
+func TestChoicesOfASender(t *testing.T) {
+	harness.Each(t, func(t *testing.T, h *harness.Server) {
+		s := newScene(t, h)
+		s.takesPart(t, "carl")
+		s.role(t, "carl", "reviewer")
+		carl := connect(t, &h.Clients, "carl", june2, every)
+		bob := connect(t, &h.Clients, "bob", june2, every)
+		send := func(target object, visibility, directedness string) object {
+			target["conversationId"] = s.channel
+			return object{
+				"target": target, "content": "a message for @ann", "idempotencyKey": visibility + directedness,
+				"visibility": visibility, "directedness": directedness,
+			}
+		}
+		for _, given := range []struct {
+			target                   object
+			visibility, directedness string
+			holds                    object
+		}{
+			{object{"recipient": "agent:carl"}, "dm", "to_me", object{"target.directedness": "to_me", "attention.policy": "must_respond", "conversation.kind": "dm"}},
+			{object{"recipient": "carl"}, "dm", "ambient", object{"target.directedness": "ambient", "attention.policy": "must_not_respond"}},
+			{object{"recipient": "agent:carl"}, "channel", "to_me", object{"target.directedness": "to_me", "attention.reason": "mention"}},
+			{object{"recipient": "role:reviewer"}, "channel", "to_my_role", object{"target.directedness": "to_my_role", "attention.policy": "may_respond", "injection.mode": "notify"}},
+			{object{}, "channel", "ambient", object{"target.directedness": "ambient", "attention.policy": "must_not_respond", "injection.mode": "tool_mailbox"}},
+		} {
+			sent := bob.tool(t, "chat.send_message", send(given.target, given.visibility, given.directedness))
+			d := carl.next(t)
+			require.Equal(t, sent["eventId"], d.event())
+			d.holds(t, given.holds)
+			require.NotContains(t, d.text, `"agent:ann"`, "a name in the text obliges nobody")
+			carl.accept(t, d)
+		}
+		for _, refused := range []struct {
+			target                           object
+			visibility, directedness, reason string
+		}{
+			{object{}, "ephemeral", "ambient", "VISIBILITY_NOT_SUPPORTED"},
+			{object{}, "dm", "to_me", "INVALID_FIELD"},
+			{object{"recipient": "role:reviewer"}, "dm", "to_me", "INVALID_FIELD"},
+			{object{"recipient": "agent:carl"}, "dm", "to_my_role", "INVALID_FIELD"},
+			{object{}, "thread", "ambient", "INVALID_FIELD"},
+			{object{}, "channel", "to_other", "INVALID_FIELD"},
+			{object{}, "channel", "to_me", "INVALID_FIELD"},
+			{object{}, "channel", "to_my_role", "INVALID_FIELD"},
+			{object{}, "shout", "ambient", "INVALID_FIELD"},
+		} {
+			require.Equal(t, refused.reason, bob.refused(t, "chat.send_message", send(refused.target, refused.visibility, refused.directedness)), "%v", refused)
+		}
+		whole := send(object{}, "channel", "ambient")
+		for _, missing := range []string{"target", "content", "idempotencyKey", "visibility", "directedness"} {
+			given := object{}
+			for name, value := range whole {
+				if name != missing {
+					given[name] = value
+				}
+			}
+			require.Equal(t, "INVALID_FIELD", bob.refused(t, "chat.send_message", given), missing)
+		}
+	})
+}
+
+// Signals and dispositions discharge an event without a message, and its sender sees them.
+func TestAnEventIsDischargedWithoutAMessage(t *testing.T) {
+	harness.Each(t, func(t *testing.T, h *harness.Server) {
+		s := newScene(t, h)
+		bob := connect(t, &h.Clients, "bob", june2, every)
+		question := s.asks(t, "ann", "bob", "When?")
+		event := bob.next(t).event()
+		disposed := func() string {
+			t.Helper()
+			page, err := h.As("ann").Messages.ListMessageDeliveries(t.Context(), &openintentv1.ListMessageDeliveriesRequest{
+				ChannelId: s.channel, MessageId: question.GetId(),
+			})
+			require.NoError(t, err)
+			require.Len(t, page.GetDeliveries(), 1)
+			return page.GetDeliveries()[0].GetDisposition()
+		}
+		bob.tool(t, "chat.react", object{"inReplyTo": event, "signal": "queued", "eta": "after the deploy completes"})
+		require.Equal(t, "deferred", disposed())
+		bob.tool(t, "chat.react", object{"inReplyTo": event, "signal": "seen"})
+		require.Equal(t, "acknowledged", disposed())
+		bob.tool(t, "chat.defer", object{"inReplyTo": event, "reason": "needs input", "until": "2030-01-01T13:00:00Z"})
+		require.Equal(t, "deferred", disposed())
+		bob.tool(t, "chat.resolve", object{"inReplyTo": event})
+		require.Equal(t, "responded", disposed())
+		bob.tool(t, "chat.resolve", object{"inReplyTo": event, "disposition": "ignored", "reason": "not for me"})
+		require.Equal(t, "ignored", disposed())
+		require.Equal(t, "INVALID_FIELD", bob.refused(t, "chat.react", object{"inReplyTo": event, "signal": "shout"}))
+		require.Equal(t, "INVALID_FIELD", bob.refused(t, "chat.defer", object{"inReplyTo": event, "reason": "x", "until": "tomorrow"}))
+		require.Equal(t, "MESSAGE_NOT_FOUND", bob.refused(t, "chat.react", object{"inReplyTo": "evt_123", "signal": "seen"}))
+	})
+}
+
+// The list of events is the inbox, by policy, stream, conversation and time, or a conversation.
+func TestEventsAreListed(t *testing.T) {
+	harness.Each(t, func(t *testing.T, h *harness.Server) {
+		s := newScene(t, h)
+		bob := connect(t, &h.Clients, "bob", june2, object{"injection": object{}})
+		question := s.asks(t, "ann", "bob", "which?")
+		told := s.message(t, "ann", "bob", "this", nil)
+		all := s.message(t, "ann", "", "to everyone", nil)
+		events := func(given object) (ids []any) {
+			t.Helper()
+			for _, event := range bob.tool(t, "chat.list_events", given)["events"].([]any) {
+				ids = append(ids, event.(object)["eventId"])
+			}
+			return ids
+		}
+		require.Equal(t, []any{question.GetId(), told.GetId(), all.GetId()}, events(nil))
+		require.Equal(t, []any{question.GetId()}, events(object{"policy": "must_respond"}))
+		require.Equal(t, []any{told.GetId(), all.GetId()}, events(object{"conversationId": s.channel, "since": question.GetId()}))
+		require.Equal(t, []any{question.GetId(), told.GetId(), all.GetId()}, events(object{"streamId": s.intent}))
+		require.Empty(t, events(object{"streamId": "another"}))
+		require.Empty(t, events(object{"since": "2100-01-01T00:00:00Z"}))
+		page := bob.tool(t, "chat.list_events", object{"limit": 2})
+		require.Len(t, page["events"], 2)
+		require.Equal(t, []any{all.GetId()}, events(object{"cursor": page["nextCursor"]}))
+		require.Equal(t, "INVALID_FIELD", bob.refused(t, "chat.list_events", object{"since": "yesterday"}))
+		require.Equal(t, "INVALID_FIELD", bob.refused(t, "chat.list_events", object{"limit": 0}))
+	})
+}
