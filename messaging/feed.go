@@ -188,7 +188,11 @@ func (v *feedView) entry(it reading.Item) (reading.Entry, bool) {
 		return reading.Entry{}, false
 	}
 	viewer := v.ViewerOf(found.Channel, v.feed.By.Agent, v.feed.By.IsOperator)
-	shown := m.Ordinal > found.Count.Floor && message.Listed(m, viewer, v.Now)
+	timely := message.Timely(m, viewer, v.Now)
+	if it.Annotation != nil {
+		timely = it.Annotation.Timely(viewer, v.Now)
+	}
+	shown := m.Ordinal > found.Count.Floor && message.Visible(m, viewer) && timely
 	return entry, shown && (!v.feed.Reaching || v.reaches(m, viewer))
 }
 

@@ -14,8 +14,11 @@ import (
 // returns nil where there is no event.
 func (c *connection) eventOfAnnotation(ctx context.Context, made *openintentv1.SubscriptionDelivery) (*delivery, error) {
 	a := made.GetAnnotation()
-	if a.GetAgentId() == c.caller.Agent && a.GetType() != "message_deleted" {
+	switch {
+	case a.GetAgentId() == c.caller.Agent:
 		return nil, nil // the agent did it itself
+	case a.GetType() == "message_deleted":
+		return nil, c.cancel(ctx, a.GetMessageId(), "Message was deleted")
 	}
 	m, err := c.caller.Messages.GetMessage(ctx, &openintentv1.GetMessageRequest{ChannelId: a.GetChannelId(), MessageId: a.GetMessageId()})
 	switch {
@@ -33,10 +36,6 @@ func (c *connection) eventOfAnnotation(ctx context.Context, made *openintentv1.S
 	case "message_edited":
 		if !own && m.DeletedAt == nil {
 			return c.edit(ctx, made, m)
-		}
-	case "message_deleted":
-		if !own {
-			return nil, c.cancel(ctx, m.GetId(), "Message was deleted")
 		}
 	case "obligation_discharged":
 		if !own {

@@ -27,9 +27,10 @@ type connection struct {
 	end     context.CancelCauseFunc
 	working sync.WaitGroup
 
-	// terms are set by initialize, before the deliveries begin.
-	terms   *terms
-	pending pending
+	// terms and subscription are set by initialize, before the deliveries begin.
+	terms        *terms
+	subscription *openintentv1.Subscription
+	pending      pending
 	// expected are the requests whose time may run out.
 	expected expected
 	// handedOut is for the goroutine that delivers.
@@ -133,7 +134,7 @@ func (c *connection) take(ctx context.Context, f frame) error {
 	if err := c.send(ctx, outgoing{Version: version, ID: f.ID, Result: result}); err != nil {
 		return err
 	}
-	if f.Method == methodInitialize {
+	if f.Method == methodInitialize { // it was carried out, so this happens once
 		c.begin(ctx)
 	}
 	return nil
@@ -164,6 +165,9 @@ func (c *connection) answer(ctx context.Context, f frame) (result any, problem *
 		return nil, errInitialized
 	case f.Method == methodInitialize:
 		agreed, err := agree(f.Params)
+		if err == nil { // what is sent from the answer on is delivered
+			c.subscription, err = c.subscribe(ctx)
+		}
 		if err != nil {
 			return nil, refused(err)
 		}

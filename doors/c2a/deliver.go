@@ -17,20 +17,13 @@ const mostUnanswered = 64
 
 // deliverAll delivers until the connection ends, and returns why it must end.
 func (c *connection) deliverAll(ctx context.Context) error {
-	subscription, err := c.subscription(ctx)
-	if err != nil {
-		return c.overBy(ctx, err)
-	}
-	c.pending.mutex.Lock()
-	c.pending.subscription = subscription.GetId()
-	c.pending.mutex.Unlock()
-	if subscription.GetLastNumber() == 0 { // nothing was ever delivered on it
+	if c.subscription.GetLastNumber() == 0 { // nothing was ever delivered on it
 		if err := c.deliverBacklog(ctx); err != nil {
 			return c.overBy(ctx, err)
 		}
 	}
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		delivered, err := c.follow(ctx, subscription.GetId())
+		delivered, err := c.follow(ctx)
 		if delivered {
 			pause = firstPause
 		}
@@ -64,11 +57,11 @@ func (c *connection) overBy(ctx context.Context, err error) error {
 
 // follow makes the deliveries of the agent's subscription, one after the other, until its stream ends. It takes the stream over from
 // any other connection of the agent.
-func (c *connection) follow(ctx context.Context, subscription string) (delivered bool, _ error) {
+func (c *connection) follow(ctx context.Context) (delivered bool, _ error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := c.caller.Subscriptions.StreamDeliveries(ctx, &openintentv1.StreamDeliveriesRequest{
-		SubscriptionId: subscription, MaxOutstanding: new(int32(mostUnanswered)), AnnounceActive: new(true), TakeOver: new(true),
+		SubscriptionId: c.subscription.GetId(), MaxOutstanding: new(int32(mostUnanswered)), AnnounceActive: new(true), TakeOver: new(true),
 	})
 	if err != nil {
 		return false, err

@@ -28,8 +28,6 @@ type pending struct {
 	// done are the numbers of deliveries that the contract has not been told of.
 	done  []int64
 	ready chan struct{}
-	// subscription is that of the deliveries.
-	subscription string
 }
 
 // await notes that a request stands for a delivery.
@@ -113,11 +111,11 @@ func (p *pending) acknowledgeAll(ctx context.Context) {
 		case <-ready:
 		}
 		p.mutex.Lock()
-		numbers, subscription := p.done, p.subscription
+		numbers := p.done
 		p.done = nil
 		p.mutex.Unlock()
 		for _, some := range slices.Collect(slices.Chunk(numbers, mostAcknowledged)) {
-			p.acknowledge(ctx, subscription, some)
+			p.acknowledge(ctx, some)
 		}
 	}
 }
@@ -126,10 +124,10 @@ func (p *pending) acknowledgeAll(ctx context.Context) {
 const mostAcknowledged = 1000
 
 // acknowledge tells the contract of some numbers. A failure loses nothing: what is not acknowledged comes again.
-func (p *pending) acknowledge(ctx context.Context, subscription string, numbers []int64) {
+func (p *pending) acknowledge(ctx context.Context, numbers []int64) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		_, err := p.c.caller.Subscriptions.AcknowledgeDeliveries(ctx, &openintentv1.AcknowledgeDeliveriesRequest{
-			SubscriptionId: subscription, Numbers: numbers,
+			SubscriptionId: p.c.subscription.GetId(), Numbers: numbers,
 		})
 		if err == nil || ctx.Err() != nil {
 			return
@@ -139,7 +137,7 @@ func (p *pending) acknowledge(ctx context.Context, subscription string, numbers 
 		case refusal.Code == codes.Unavailable || refusal.Code == codes.ResourceExhausted:
 		case len(numbers) > 1: // one of them was refused, and none was taken
 			for i := range numbers {
-				p.acknowledge(ctx, subscription, numbers[i:i+1])
+				p.acknowledge(ctx, numbers[i:i+1])
 			}
 			return
 		default:

@@ -19,8 +19,8 @@ const mostAttempts = 100
 // followedTypes are what the subscription delivers.
 var followedTypes = []string{"channel_message", "message_reaction", "message_edited", "message_deleted", "obligation_discharged"}
 
-// subscription returns the agent's subscription, and makes it the first time.
-func (c *connection) subscription(ctx context.Context) (*openintentv1.Subscription, error) {
+// subscribe returns the agent's subscription, and makes it the first time.
+func (c *connection) subscribe(ctx context.Context) (*openintentv1.Subscription, error) {
 	name, seconds, attempts := subscriptionName, int32(c.door.times.acknowledge/time.Second), int32(mostAttempts)
 	made, err := c.caller.Subscriptions.CreateSubscription(ctx, &openintentv1.CreateSubscriptionRequest{
 		Name: &name, EventTypes: followedTypes, Include: []string{"attention", "annotations"}, AcknowledgeSeconds: &seconds, MaxAttempts: &attempts,

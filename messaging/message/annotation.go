@@ -59,6 +59,15 @@ type Annotation struct {
 	Message *Message
 }
 
+// Timely tells whether a subscription still shows the annotation at a time to a viewer that may see its message: as long as the message is
+// shown. A deletion ends a request, so nobody would be told of it; it is shown to those to whom the request was shown until then.
+func (a *Annotation) Timely(v Viewer, now time.Time) bool {
+	if a.Type == AnnotationDeletion && a.Message.Type == TypeRequest {
+		return !a.Message.PastExpiry(a.CreatedAt)
+	}
+	return Timely(a.Message, v, now)
+}
+
 // AnnotationDetails are the fields that only some types have. The database keeps them as one JSON object.
 type AnnotationDetails struct {
 	Change, Signal, Note, ETA string    `json:",omitempty"`

@@ -72,8 +72,11 @@ func (e Entry) At(now time.Time, by caller.Caller) (later Entry, shown bool) {
 	if now.After(e.Now) {
 		e.Now = now
 	}
-	m := judged(e.Message, e.Annotation)
-	return e, m == nil || message.Timely(m, message.Viewer{Agent: by.Agent, Operator: by.IsOperator}, e.Now)
+	viewer := message.Viewer{Agent: by.Agent, Operator: by.IsOperator}
+	if e.Annotation != nil {
+		return e, e.Annotation.Timely(viewer, e.Now)
+	}
+	return e, e.Message == nil || message.Timely(e.Message, viewer, e.Now)
 }
 
 // ToWire returns an entry that is no annotation as clients see it: a message, with the log's copy if it has one, or an event.
