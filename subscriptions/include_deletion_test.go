@@ -31,8 +31,11 @@ func TestTheDeletionOfARequestIsDelivered(t *testing.T) {
 			require.Equal(t, asked.GetId(), stream.next(t).GetMessage().GetId())
 		}
 		h.erase(t, question)
-		told := stream.next(t).GetAnnotation()
+		deleted := stream.next(t)
+		told := deleted.GetAnnotation()
 		require.Equal(t, []string{"message_deleted", question.GetId(), "ann"}, []string{told.GetType(), told.GetMessageId(), told.GetAgentId()})
+		_, err := h.tryAcknowledge(subs["bob"], deleted.GetNumber())
+		require.NoError(t, err)
 		h.clock.Advance(2 * time.Minute)
 		h.erase(t, late)
 		h.send(t, "ann", channel, "*", "the end")

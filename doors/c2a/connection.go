@@ -30,7 +30,9 @@ type connection struct {
 	// terms and subscription are set by initialize, before the deliveries begin.
 	terms        *terms
 	subscription *openintentv1.Subscription
-	pending      pending
+	// former are those that the agent had with other windows.
+	former  []*openintentv1.Subscription
+	pending pending
 	// expected are the requests whose time may run out.
 	expected expected
 	// handedOut is for the goroutine that delivers.
@@ -94,10 +96,11 @@ func (c *connection) closeAtEnd(ctx context.Context) {
 	c.wire.close(why)
 }
 
-// readAll reads and answers until the connection ends.
+// readAll reads and answers until the connection ends. The reading itself ends with the wire: a context that ends would cut it before the
+// harness is told why.
 func (c *connection) readAll(ctx context.Context, initialized interface{ Stop() bool }) error {
 	for {
-		text, done, err := c.wire.read(ctx)
+		text, done, err := c.wire.read(context.WithoutCancel(ctx))
 		if err != nil {
 			return err
 		}
@@ -166,7 +169,7 @@ func (c *connection) answer(ctx context.Context, f frame) (result any, problem *
 	case f.Method == methodInitialize:
 		agreed, err := agree(f.Params)
 		if err == nil { // what is sent from the answer on is delivered
-			c.subscription, err = c.subscribe(ctx)
+			c.subscription, c.former, err = c.subscribe(ctx, agreed.window)
 		}
 		if err != nil {
 			return nil, refused(err)
@@ -203,7 +206,7 @@ func (c *connection) watchLife(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		asking, cancel := context.WithTimeout(ctx, c.door.times.write)
+		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.door.times.write)
 		err := c.wire.alive(asking)
 		if cancel(); err != nil && ctx.Err() == nil {
 			c.end(errLost)
@@ -219,7 +222,10 @@ func (c *connection) fail(ctx context.Context, id json.RawMessage, problem *rpcE
 
 // send sends a frame. A harness that does not read it in time is cut off, so nothing waits for it longer.
 func (c *connection) send(ctx context.Context, f any) error {
-	writing, cancel := context.WithTimeout(ctx, c.door.times.write)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.door.times.write)
 	defer cancel()
 	err := c.wire.write(writing, encode(f))
 	if err != nil && ctx.Err() == nil && writing.Err() != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"google.golang.org/grpc/codes"
 
@@ -17,15 +18,18 @@ const mostUnanswered = 64
 
 // deliverAll delivers until the connection ends, and returns why it must end.
 func (c *connection) deliverAll(ctx context.Context) error {
-	if c.subscription.GetLastNumber() == 0 { // nothing was ever delivered on it
-		if err := c.deliverBacklog(ctx); err != nil {
-			return c.overBy(ctx, err)
-		}
-	}
+	prepared := false
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		delivered, err := c.follow(ctx)
-		if delivered {
-			pause = firstPause
+		var err error
+		if !prepared {
+			err = c.deliverFormer(ctx)
+			prepared = err == nil
+		}
+		if prepared {
+			var delivered bool
+			if delivered, err = c.follow(ctx); delivered {
+				pause = firstPause
+			}
 		}
 		refusal := doors.RefusalOf(err)
 		var over *ended
@@ -41,6 +45,21 @@ func (c *connection) deliverAll(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// deliverFormer delivers what comes before the subscription's own deliveries: what is left of others that the agent had, and the requests
+// that were open before the first delivery.
+func (c *connection) deliverFormer(ctx context.Context) error {
+	for len(c.former) > 0 {
+		if err := c.drain(ctx, c.former[0]); err != nil {
+			return err
+		}
+		c.former = c.former[1:]
+	}
+	if c.subscription.GetLastNumber() > 0 {
+		return nil
+	}
+	return c.deliverBacklog(ctx)
 }
 
 // overBy returns why a connection must end because of an error.
@@ -84,20 +103,29 @@ func (c *connection) follow(ctx context.Context) (delivered bool, _ error) {
 	}
 }
 
-// hand makes one delivery. What has nothing for the harness in it is acknowledged by the door itself.
+// hand makes one delivery. What has nothing for the harness in it is acknowledged by the door itself. The answer to the last of several
+// events in a delivery acknowledges it.
 func (c *connection) hand(ctx context.Context, made *openintentv1.SubscriptionDelivery) error {
-	d, err := c.eventIn(ctx, made)
+	events, err := c.eventsIn(ctx, made)
 	if err != nil {
 		return err
 	}
-	if d == nil || d.mode == modeSilent {
-		c.pending.over(made.GetNumber())
-		return nil
+	events = slices.DeleteFunc(events, func(d *delivery) bool { return d == nil || d.mode == modeSilent })
+	number := numbered{made.GetSubscriptionId(), made.GetNumber()}
+	if len(events) == 0 {
+		c.pending.over(number)
 	}
-	d.attempt = made.GetAttempt()
-	id := requestID(d.event.EventID)
-	c.pending.await(id, made.GetNumber())
-	return c.deliver(ctx, id, *d)
+	for i, d := range events {
+		d.attempt = made.GetAttempt()
+		id := requestID(d.event.EventID)
+		if i == len(events)-1 {
+			c.pending.await(id, number)
+		}
+		if err := c.deliver(ctx, id, *d); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // deliver sends one chat/deliver.
@@ -105,12 +133,23 @@ func (c *connection) deliver(ctx context.Context, id string, d delivery) error {
 	return c.send(ctx, outgoing{Version: version, ID: id, Method: methodDeliver, Params: d.params(*c.terms, c.caller.Agent)})
 }
 
-// eventIn returns the event in a delivery, and nil where there is none for the harness.
-func (c *connection) eventIn(ctx context.Context, made *openintentv1.SubscriptionDelivery) (*delivery, error) {
+// eventsIn returns the events in a delivery, some of which may be nil: one, or a digest with what has become more than ambient since.
+func (c *connection) eventsIn(ctx context.Context, made *openintentv1.SubscriptionDelivery) ([]*delivery, error) {
+	if made.GetAnnotation() != nil {
+		event, err := c.eventOfAnnotation(ctx, made)
+		return []*delivery{event}, err
+	}
+	event, err := c.eventOfMessage(ctx, made)
+	if err != nil || made.GetDigest() == nil {
+		return []*delivery{event}, err
+	}
+	return []*delivery{c.terms.digestOf(made), event}, nil
+}
+
+// eventOfMessage returns the event of a message, and nil where there is none for the harness.
+func (c *connection) eventOfMessage(ctx context.Context, made *openintentv1.SubscriptionDelivery) (*delivery, error) {
 	m := made.GetMessage()
 	switch {
-	case made.GetAnnotation() != nil:
-		return c.eventOfAnnotation(ctx, made)
 	case m == nil, m.GetSender() == c.caller.Agent:
 		return nil, nil
 	case m.DeletedAt != nil:
@@ -123,6 +162,7 @@ func (c *connection) eventIn(ctx context.Context, made *openintentv1.Subscriptio
 	d := c.terms.deliveryOf(c.caller.Agent, chat.Entry{
 		Message: m, Attention: made.GetAttention(), IntentID: made.GetIntentId(), Position: made.GetPosition(),
 	}, made.GetChannelName(), made.GetAttempt())
+	d.merge(made)
 	return &d, nil
 }
 

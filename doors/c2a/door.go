@@ -80,8 +80,8 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method != http.MethodGet || !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-		w.Header().Set("Upgrade", "websocket")
-		d.Refuse(w, http.StatusUpgradeRequired, doors.RefusalOf(errNoSocket))
+		refusal := doors.RefusalOf(errNoSocket)
+		d.Refuse(w, refusal.HTTPStatus(), refusal)
 		return
 	}
 	opened, err := websocket.Accept(w, r, &websocket.AcceptOptions{

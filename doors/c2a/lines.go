@@ -12,16 +12,19 @@ type lines struct {
 	in    *bufio.Scanner
 	out   io.Writer
 	mutex sync.Mutex
+	// closed ends the reading.
+	closed chan struct{}
+	once   sync.Once
 }
 
 // newLines returns the transport of a harness that starts a program: one message a line, of at most so many bytes.
 func newLines(in io.Reader, out io.Writer, most int) *lines {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(make([]byte, 0, pieceBytes), most)
-	return &lines{in: scanner, out: out}
+	return &lines{in: scanner, out: out, closed: make(chan struct{})}
 }
 
-func (l *lines) read(ctx context.Context) ([]byte, func(), error) {
+func (l *lines) read(context.Context) ([]byte, func(), error) {
 	var text []byte
 	var err error
 	scanned := make(chan struct{})
@@ -39,8 +42,8 @@ func (l *lines) read(ctx context.Context) ([]byte, func(), error) {
 	select {
 	case <-scanned:
 		return text, func() {}, err
-	case <-ctx.Done(): // nobody reads on
-		return nil, nil, context.Cause(ctx)
+	case <-l.closed: // nobody reads on
+		return nil, nil, io.EOF
 	}
 }
 
@@ -53,4 +56,4 @@ func (l *lines) write(_ context.Context, text []byte) error {
 
 func (l *lines) alive(context.Context) error { return nil }
 
-func (l *lines) close(closing) {}
+func (l *lines) close(closing) { l.once.Do(func() { close(l.closed) }) }

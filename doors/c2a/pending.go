@@ -22,22 +22,28 @@ type pending struct {
 
 	mutex sync.Mutex
 	// numbers are those of the deliveries for which a request stands.
-	numbers map[string]int64
+	numbers map[string]numbered
 	// backlog are the requests that stand for no delivery of the subscription; they are closed with the answer.
 	backlog map[string]chan bool
 	// done are the numbers of deliveries that the contract has not been told of.
-	done  []int64
+	done  []numbered
 	ready chan struct{}
 }
 
+// numbered is a delivery of a subscription.
+type numbered struct {
+	subscription string
+	number       int64
+}
+
 // await notes that a request stands for a delivery.
-func (p *pending) await(id string, number int64) {
+func (p *pending) await(id string, made numbered) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.numbers == nil {
-		p.numbers = make(map[string]int64)
+		p.numbers = make(map[string]numbered)
 	}
-	p.numbers[id] = number
+	p.numbers[id] = made
 }
 
 // awaitAlone notes a request that stands for no delivery. The channel says whether it was answered with a result.
@@ -68,23 +74,23 @@ func (p *pending) answered(f frame) {
 		delete(p.backlog, id)
 		alone <- accepted
 	}
-	number, there := p.numbers[id]
+	made, there := p.numbers[id]
 	delete(p.numbers, id)
 	if there && accepted {
-		p.finish(number)
+		p.finish(made)
 	}
 }
 
 // over says that a delivery needs no answer.
-func (p *pending) over(number int64) {
+func (p *pending) over(made numbered) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	p.finish(number)
+	p.finish(made)
 }
 
 // finish notes a number to be told. The mutex must be held.
-func (p *pending) finish(number int64) {
-	p.done = append(p.done, number)
+func (p *pending) finish(made numbered) {
+	p.done = append(p.done, made)
 	select {
 	case p.channel() <- struct{}{}:
 	default: // it is known already
@@ -111,11 +117,16 @@ func (p *pending) acknowledgeAll(ctx context.Context) {
 		case <-ready:
 		}
 		p.mutex.Lock()
-		numbers := p.done
+		done := make(map[string][]int64)
+		for _, made := range p.done {
+			done[made.subscription] = append(done[made.subscription], made.number)
+		}
 		p.done = nil
 		p.mutex.Unlock()
-		for _, some := range slices.Collect(slices.Chunk(numbers, mostAcknowledged)) {
-			p.acknowledge(ctx, some)
+		for subscription, numbers := range done {
+			for some := range slices.Chunk(numbers, mostAcknowledged) {
+				p.acknowledge(ctx, subscription, some)
+			}
 		}
 	}
 }
@@ -124,10 +135,10 @@ func (p *pending) acknowledgeAll(ctx context.Context) {
 const mostAcknowledged = 1000
 
 // acknowledge tells the contract of some numbers. A failure loses nothing: what is not acknowledged comes again.
-func (p *pending) acknowledge(ctx context.Context, numbers []int64) {
+func (p *pending) acknowledge(ctx context.Context, subscription string, numbers []int64) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		_, err := p.c.caller.Subscriptions.AcknowledgeDeliveries(ctx, &openintentv1.AcknowledgeDeliveriesRequest{
-			SubscriptionId: p.c.subscription.GetId(), Numbers: numbers,
+			SubscriptionId: subscription, Numbers: numbers,
 		})
 		if err == nil || ctx.Err() != nil {
 			return
@@ -137,7 +148,7 @@ func (p *pending) acknowledge(ctx context.Context, numbers []int64) {
 		case refusal.Code == codes.Unavailable || refusal.Code == codes.ResourceExhausted:
 		case len(numbers) > 1: // one of them was refused, and none was taken
 			for i := range numbers {
-				p.acknowledge(ctx, numbers[i:i+1])
+				p.acknowledge(ctx, subscription, numbers[i:i+1])
 			}
 			return
 		default:

@@ -2,16 +2,12 @@ package c2a
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"openintent/doors"
-	"openintent/doors/c2a/chat"
 	openintentv1 "openintent/gen/openintent/v1"
 )
-
-// subscriptionName is the name of the durable subscription that each agent of this door has. It remembers what the agent's harness has
-// acknowledged, whichever server the harness is connected to.
-const subscriptionName = "c2a"
 
 // mostAttempts is after how many attempts a delivery is given up and becomes a dead letter; it is the most that the contract takes.
 const mostAttempts = 100
@@ -19,103 +15,94 @@ const mostAttempts = 100
 // followedTypes are what the subscription delivers.
 var followedTypes = []string{"channel_message", "message_reaction", "message_edited", "message_deleted", "obligation_discharged"}
 
-// subscribe returns the agent's subscription, and makes it the first time.
-func (c *connection) subscribe(ctx context.Context) (*openintentv1.Subscription, error) {
-	name, seconds, attempts := subscriptionName, int32(c.door.times.acknowledge/time.Second), int32(mostAttempts)
-	made, err := c.caller.Subscriptions.CreateSubscription(ctx, &openintentv1.CreateSubscriptionRequest{
+// subscribe returns the agent's subscription, and makes it the first time. If the harness asked before for other windows, there is another
+// one beside it, which former returns.
+func (c *connection) subscribe(ctx context.Context, w window) (own *openintentv1.Subscription, former []*openintentv1.Subscription, _ error) {
+	name, seconds, attempts := w.name(), int32(c.door.times.acknowledge/time.Second), int32(mostAttempts)
+	request := &openintentv1.CreateSubscriptionRequest{
 		Name: &name, EventTypes: followedTypes, Include: []string{"attention", "annotations"}, AcknowledgeSeconds: &seconds, MaxAttempts: &attempts,
-	})
-	if doors.RefusalOf(err).Reason != "SUBSCRIPTION_NAME_TAKEN" {
-		return made, err
+	}
+	w.wait(request)
+	own, taken := c.caller.Subscriptions.CreateSubscription(ctx, request)
+	if taken != nil && doors.RefusalOf(taken).Reason != "SUBSCRIPTION_NAME_TAKEN" {
+		return nil, nil, taken
 	}
 	list := &openintentv1.ListSubscriptionsRequest{}
 	for {
-		page, listErr := c.caller.Subscriptions.ListSubscriptions(ctx, list)
-		if listErr != nil {
-			return nil, listErr
+		page, err := c.caller.Subscriptions.ListSubscriptions(ctx, list)
+		if err != nil {
+			return nil, nil, err
 		}
 		for _, one := range page.GetSubscriptions() {
-			if one.GetName() == subscriptionName {
-				return one, nil
+			switch {
+			case one.GetName() == name:
+				own = one
+			case isName(one.GetName()):
+				former = append(former, one)
 			}
 		}
 		if page.GetNextCursor() == "" {
-			return nil, err // it is another key's, with a wider scope
+			break
 		}
 		list.Cursor = new(page.GetNextCursor())
 	}
+	if own == nil || !slices.Contains(own.GetInclude(), "attention") {
+		return nil, nil, taken // it is another key's, with a wider scope, or none that this door has made
+	}
+	return own, former, nil
 }
 
-// backlogPage is how many open requests are asked for at a time, and backlogAttempts how often each is delivered at most.
-const (
-	backlogPage     = 32
-	backlogAttempts = 10
-)
-
-// deliverBacklog delivers the requests that were open before the subscription was made. The subscription's own deliveries begin when
-// the harness has acknowledged them, so a connection that is lost before begins with them again.
-func (c *connection) deliverBacklog(ctx context.Context) error {
-	request := &openintentv1.GetInboxRequest{AgentId: c.caller.Agent, Include: []string{"attention"}, Limit: new(int32(backlogPage))}
-	for {
-		page, err := c.caller.Messages.GetInbox(ctx, request)
+// drain brings what a former subscription has left from before the agent's present one was made, and deletes it. What its harness does
+// not acknowledge in time stays for the next connection.
+func (c *connection) drain(ctx context.Context, former *openintentv1.Subscription) error {
+	if err := c.relieve(ctx, former); err != nil {
+		return err
+	}
+	for begun, wait := time.Now(), 0*time.Second; time.Since(begun) < 2*c.door.times.acknowledge; {
+		page, err := c.caller.Subscriptions.FetchDeliveries(ctx, &openintentv1.FetchDeliveriesRequest{
+			SubscriptionId: former.GetId(), Limit: new(int32(mostUnanswered)), WaitSeconds: new(wait.Seconds()),
+		})
+		if doors.RefusalOf(err).Reason == "SUBSCRIPTION_IN_USE" && sleep(ctx, firstPause) {
+			continue // the stream that was ended is not gone yet
+		}
 		if err != nil {
 			return err
 		}
-		for _, item := range page.GetItems() {
-			if item.GetMessage().GetMessageType() != openintentv1.MessageType_MESSAGE_TYPE_REQUEST || item.GetAttention() == nil {
-				continue
-			}
-			if err := c.deliverOpen(ctx, item); err != nil {
+		for _, made := range page.GetDeliveries() {
+			if made.GetMessage().GetCreatedAt().AsTime().After(c.subscription.GetCreatedAt().AsTime()) {
+				c.pending.over(numbered{former.GetId(), made.GetNumber()})
+			} else if err := c.hand(ctx, made); err != nil {
 				return err
 			}
 		}
-		if page.GetNextCursor() == "" {
-			return nil
+		if wait = 0; len(page.GetDeliveries()) > 0 {
+			continue
 		}
-		request.Cursor = new(page.GetNextCursor())
-	}
-}
-
-// deliverOpen delivers an open request until the harness acknowledges it.
-func (c *connection) deliverOpen(ctx context.Context, item *openintentv1.InboxItem) error {
-	d := c.terms.deliveryOf(c.caller.Agent, chat.Entry{
-		Message: item.GetMessage(), Attention: item.GetAttention(), IntentID: item.GetIntentId(),
-	}, item.GetChannelName(), 0)
-	if d.mode == modeSilent {
-		return nil
-	}
-	c.expected.handed(item.GetMessage(), item.GetAttention().DeadlineMs) //nolint:protogetter // unset is another thing than 0
-	id := requestID(d.event.EventID)
-	for d.attempt < backlogAttempts {
-		d.attempt++
-		answer := c.pending.awaitAlone(id)
-		if err := c.deliver(ctx, id, d); err != nil {
+		left, err := c.caller.Subscriptions.GetSubscription(ctx, &openintentv1.GetSubscriptionRequest{SubscriptionId: former.GetId()})
+		if err != nil {
 			return err
 		}
-		accepted, err := answeredWithin(ctx, answer, c.door.times.acknowledge)
-		if err != nil || accepted {
+		if left.GetOutstandingCount() == 0 {
+			_, err := c.caller.Subscriptions.DeleteSubscription(ctx, &openintentv1.DeleteSubscriptionRequest{SubscriptionId: former.GetId()})
 			return err
 		}
+		wait = drainPause
 	}
-	c.log.Warn("a harness did not take an open request; it stays in the inbox", "message", d.event.EventID)
 	return nil
 }
 
-// answeredWithin waits for an answer, and reports whether a result came in time. It returns sooner only with a result, so that what was
-// refused comes again no sooner than what was not answered.
-func answeredWithin(ctx context.Context, answer <-chan bool, patience time.Duration) (accepted bool, _ error) {
-	again := time.NewTimer(patience)
-	defer again.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return false, context.Cause(ctx)
-		case accepted := <-answer:
-			if accepted {
-				return true, nil
-			}
-		case <-again.C:
-			return false, nil
-		}
+// drainPause is how long one look waits for what becomes due again.
+const drainPause = time.Second
+
+// relieve ends the stream of another connection that has the deliveries of a subscription.
+func (c *connection) relieve(ctx context.Context, former *openintentv1.Subscription) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := c.caller.Subscriptions.StreamDeliveries(ctx, &openintentv1.StreamDeliveriesRequest{
+		SubscriptionId: former.GetId(), MaxOutstanding: new(int32(1)), AnnounceActive: new(true), TakeOver: new(true),
+	})
+	if err == nil {
+		_, err = stream.Recv()
 	}
+	return err
 }

@@ -18,8 +18,8 @@ type terms struct {
 	draft string
 	// modes are the injection modes that the harness takes.
 	modes modes
-	// progress says that the harness shows progress.
-	progress bool
+	// window is for what the harness's deliveries wait.
+	window window
 }
 
 // initializeParams are what a harness says of itself. Members that the door does not know are for others.
@@ -27,10 +27,8 @@ type initializeParams struct {
 	ProtocolVersion string          `json:"protocolVersion"`
 	ClientInfo      json.RawMessage `json:"clientInfo"`
 	Capabilities    struct {
+		Delivery  window `json:"delivery"`
 		Injection *modes `json:"injection"`
-		Utilities struct {
-			Progress bool `json:"progress"`
-		} `json:"utilities"`
 	} `json:"capabilities"`
 }
 
@@ -44,7 +42,10 @@ func agree(given json.RawMessage) (terms, error) {
 	if params.ProtocolVersion == "" {
 		return terms{}, fault.BadField("params.protocolVersion", "is missing; name 2026-06-02 or 2026-06-24.")
 	}
-	t := terms{draft: draftJune2, modes: usualModes, progress: params.Capabilities.Utilities.Progress}
+	t := terms{draft: draftJune2, modes: usualModes, window: params.Capabilities.Delivery}
+	if err := t.window.check(); err != nil {
+		return terms{}, err
+	}
 	if params.ProtocolVersion >= draftJune24 {
 		t.draft = draftJune24
 	}
@@ -71,12 +72,20 @@ type serverInfo struct {
 }
 
 type capabilities struct {
-	Delivery  map[string]bool `json:"delivery"`
+	Delivery  offeredDelivery `json:"delivery"`
 	Injection modes           `json:"injection"`
 	ChatTools map[string]bool `json:"chatTools"`
 	Utilities map[string]bool `json:"utilities"`
 	// Signals are the reactions that the tools take.
 	Signals []string `json:"signals"`
+}
+
+// offeredDelivery is what a harness may count on, and for what its deliveries wait.
+type offeredDelivery struct {
+	Ack         bool `json:"ack"`
+	Redelivery  bool `json:"redelivery"`
+	Idempotency bool `json:"idempotency"`
+	window
 }
 
 // instructions are the standing rules. The first five are the protocol's.
@@ -94,7 +103,7 @@ func (t terms) describe(agent, program string) initializeResult {
 	return initializeResult{
 		ProtocolVersion: t.draft, ServerInfo: serverInfo{"openintent", program}, Agent: agent, Instructions: instructions,
 		Capabilities: capabilities{
-			Delivery:  map[string]bool{"ack": true, "redelivery": true, "idempotency": true},
+			Delivery:  offeredDelivery{true, true, true, t.window},
 			Injection: t.modes,
 			ChatTools: map[string]bool{
 				"readThread": true, "sendMessage": true, "react": true, "reactionSignals": true, "claim": true, "defer": true, "resolve": true,

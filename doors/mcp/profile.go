@@ -12,7 +12,7 @@ type profile struct {
 var profiles = map[string]profile{
 	"":              {instructions, func(*session) []tool { return catalog }},
 	"agent-channel": {agentChannelInstructions, func(*session) []tool { return agentChannelTools }},
-	"c2a":           {instructions, func(*session) []tool { return toolsOfC2A() }},
+	"c2a":           {c2aInstructions, func(*session) []tool { return c2aTools() }},
 }
 
 // errProfileUnknown refuses an address that asks for tools that the door does not have.

@@ -69,7 +69,7 @@ func TestAnExpiredRequestIsCancelled(t *testing.T) {
 		question := s.message(t, "ann", "bob", "quickly", func(r *openintentv1.SendMessageRequest) {
 			r.MessageType, r.ExpiresInSeconds = openintentv1.MessageType_MESSAGE_TYPE_REQUEST.Enum(), new(2.5)
 		})
-		f := take(t, bob, bob.came, "nothing comes")
+		f := bob.incoming(t, "nothing comes")
 		if f.Method == "chat/deliver" { // it came before its time was over
 			bob.accept(t, bob.asDelivery(t, f))
 			event, _ := bob.cancelled(t)

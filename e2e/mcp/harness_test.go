@@ -48,9 +48,15 @@ func (h *house) stranger(t *testing.T) *agent {
 // connect connects a harness with a key and, unless name is empty, as an agent. options may be nil.
 func (h *house) connect(t *testing.T, key, name, revision string, options *sdk.ClientOptions) *agent {
 	t.Helper()
+	return h.connectTo(t, "/mcp", key, name, revision, options)
+}
+
+// connectTo does what connect does at the path of a profile.
+func (h *house) connectTo(t *testing.T, path, key, name, revision string, options *sdk.ClientOptions) *agent {
+	t.Helper()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, options)
 	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
-		Endpoint:   h.BaseURL() + "/mcp",
+		Endpoint:   h.BaseURL() + path,
 		HTTPClient: &http.Client{Transport: identified{h.HTTP.Transport, key, name}}, DisableStandaloneSSE: true,
 	}, &sdk.ClientSessionOptions{ProtocolVersion: revision})
 	require.NoError(t, err)

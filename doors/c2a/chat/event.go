@@ -2,8 +2,8 @@ package chat
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
-	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -79,7 +79,7 @@ type Part struct {
 
 // Timing is when a message was stored, and its place in its intent's log.
 type Timing struct {
-	CreatedAt string `json:"createdAt"`
+	CreatedAt string `json:"createdAt,omitempty"`
 	Sequence  int64  `json:"sequence,omitempty"`
 }
 
@@ -190,6 +190,19 @@ func ContentOf(m *openintentv1.Message) (parts []Part) {
 // TextPart returns a text as a part.
 func TextPart(text string) Part { return Part{Type: "text", Text: &text} }
 
+// DigestEvent returns the event of a digest, without its content. It stands for messages of several conversations, so it is the server's.
+func DigestEvent(made *openintentv1.SubscriptionDelivery) Event {
+	return Event{
+		EventID:      "digest" + beforePosition + made.GetIntentId() + beforePosition + strconv.FormatInt(made.GetPosition(), 10),
+		Source:       Source{Platform, made.GetIntentId()},
+		Conversation: Conversation{ID: made.GetIntentId(), Kind: KindSystem, StreamID: made.GetIntentId()},
+		Author:       AuthorOf(System),
+		Target:       Target{Directedness: doors.Word(made.GetAttention().GetDirectedness())},
+		Timing:       Timing{Sequence: made.GetPosition()},
+		Attention:    attentionOf(made.GetAttention()),
+	}
+}
+
 func attentionOf(given *openintentv1.Attention) *Attention {
 	if given == nil {
 		return nil
@@ -204,5 +217,5 @@ func moment(at *timestamppb.Timestamp) string {
 	if at == nil {
 		return ""
 	}
-	return at.AsTime().Format(time.RFC3339Nano)
+	return at.AsTime().Format("2006-01-02T15:04:05.000000Z")
 }
