@@ -81,6 +81,18 @@ func (p *pending) answered(f frame) {
 	}
 }
 
+// stands reports whether a delivery of a subscription waits for its answer, or for the contract to be told of it.
+func (p *pending) stands(subscription string) bool {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	for _, made := range p.numbers {
+		if made.subscription == subscription {
+			return true
+		}
+	}
+	return slices.ContainsFunc(p.done, func(made numbered) bool { return made.subscription == subscription })
+}
+
 // over says that a delivery needs no answer.
 func (p *pending) over(made numbered) {
 	p.mutex.Lock()

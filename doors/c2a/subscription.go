@@ -3,6 +3,7 @@ package c2a
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"openintent/doors"
@@ -55,54 +56,75 @@ func (c *connection) subscribe(ctx context.Context, w window) (own *openintentv1
 // drain brings what a former subscription has left from before the agent's present one was made, and deletes it. What its harness does
 // not acknowledge in time stays for the next connection.
 func (c *connection) drain(ctx context.Context, former *openintentv1.Subscription) error {
-	if err := c.relieve(ctx, former); err != nil {
+	draining, end := context.WithTimeout(ctx, 2*c.door.times.acknowledge)
+	defer end()
+	stream, err := c.caller.Subscriptions.StreamDeliveries(draining, &openintentv1.StreamDeliveriesRequest{
+		SubscriptionId: former.GetId(), MaxOutstanding: new(int32(mostUnanswered)), AnnounceActive: new(true), TakeOver: new(true),
+	})
+	if err != nil {
 		return err
 	}
-	for begun, wait := time.Now(), 0*time.Second; time.Since(begun) < 2*c.door.times.acknowledge; {
-		page, err := c.caller.Subscriptions.FetchDeliveries(ctx, &openintentv1.FetchDeliveriesRequest{
-			SubscriptionId: former.GetId(), Limit: new(int32(mostUnanswered)), WaitSeconds: new(wait.Seconds()),
-		})
-		if doors.RefusalOf(err).Reason == "SUBSCRIPTION_IN_USE" && sleep(ctx, firstPause) {
-			continue // the stream that was ended is not gone yet
-		}
-		if err != nil {
+	var came atomic.Bool
+	empty := make(chan bool, 1)
+	c.working.Go(func() {
+		empty <- c.becomesEmpty(draining, former, &came)
+		end()
+	})
+	for {
+		made, err := stream.Recv()
+		switch {
+		case err == nil:
+		case ctx.Err() == nil && draining.Err() != nil:
+			return c.discard(ctx, former, <-empty)
+		default:
 			return err
 		}
-		for _, made := range page.GetDeliveries() {
-			if made.GetMessage().GetCreatedAt().AsTime().After(c.subscription.GetCreatedAt().AsTime()) {
-				c.pending.over(numbered{former.GetId(), made.GetNumber()})
-			} else if err := c.hand(ctx, made); err != nil {
+		came.Store(true)
+		switch {
+		case made.GetNumber() == 0 && made.GetStandingBy():
+			return errReplaced
+		case made.GetNumber() == 0:
+		case made.GetMessage().GetCreatedAt().AsTime().After(c.subscription.GetCreatedAt().AsTime()): // it comes with the present one
+			c.pending.over(numbered{former.GetId(), made.GetNumber()})
+		default:
+			if err := c.hand(ctx, made); err != nil {
 				return err
 			}
 		}
-		if wait = 0; len(page.GetDeliveries()) > 0 {
-			continue
-		}
-		left, err := c.caller.Subscriptions.GetSubscription(ctx, &openintentv1.GetSubscriptionRequest{SubscriptionId: former.GetId()})
-		if err != nil {
-			return err
-		}
-		if left.GetOutstandingCount() == 0 {
-			_, err := c.caller.Subscriptions.DeleteSubscription(ctx, &openintentv1.DeleteSubscriptionRequest{SubscriptionId: former.GetId()})
-			return err
-		}
-		wait = drainPause
 	}
-	return nil
 }
 
-// drainPause is how long one look waits for what becomes due again.
-const drainPause = time.Second
+const (
+	// drainLook is how often a former subscription is looked at, and composedWithin how long what waits for a pause may take to come.
+	drainLook      = time.Second
+	composedWithin = 31 * time.Second
+)
 
-// relieve ends the stream of another connection that has the deliveries of a subscription.
-func (c *connection) relieve(ctx context.Context, former *openintentv1.Subscription) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stream, err := c.caller.Subscriptions.StreamDeliveries(ctx, &openintentv1.StreamDeliveriesRequest{
-		SubscriptionId: former.GetId(), MaxOutstanding: new(int32(1)), AnnounceActive: new(true), TakeOver: new(true),
-	})
-	if err == nil {
-		_, err = stream.Recv()
+// becomesEmpty waits until nothing comes from a former subscription any more and everything is acknowledged. It reports whether that
+// happened before the context ended.
+func (c *connection) becomesEmpty(ctx context.Context, former *openintentv1.Subscription, came *atomic.Bool) bool {
+	looks := 1
+	if former.GetCompose() {
+		looks = int(composedWithin / drainLook)
 	}
+	for quiet := 0; quiet < looks; quiet++ {
+		if !sleep(ctx, drainLook) {
+			return false
+		}
+		left, err := c.caller.Subscriptions.GetSubscription(ctx, &openintentv1.GetSubscriptionRequest{SubscriptionId: former.GetId()})
+		if err != nil || came.Swap(false) || left.GetOutstandingCount() > 0 || c.pending.stands(former.GetId()) {
+			quiet = -1
+		}
+	}
+	return true
+}
+
+// discard deletes a former subscription that is empty.
+func (c *connection) discard(ctx context.Context, former *openintentv1.Subscription, empty bool) error {
+	if !empty {
+		c.log.Warn("a former subscription has deliveries that the harness did not acknowledge; they come again", "subscription", former.GetName())
+		return nil
+	}
+	_, err := c.caller.Subscriptions.DeleteSubscription(ctx, &openintentv1.DeleteSubscriptionRequest{SubscriptionId: former.GetId()})
 	return err
 }

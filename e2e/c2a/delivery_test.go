@@ -53,7 +53,6 @@ func TestModesFallToQuieterOnes(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		s := newScene(t, h)
 		secret := "the payload of everything"
-		s.role(t, "bob", "reviewer")
 		for name, given := range map[string]struct {
 			modes    object
 			expected []string // of an urgent request, a direct message, one to the role, a status and a broadcast
@@ -66,13 +65,16 @@ func TestModesFallToQuieterOnes(t *testing.T) {
 			"loud ones only": {object{"immediate": true, "interrupt": true}, []string{"immediate", "", "", "", ""}},
 		} {
 			t.Run(name, func(t *testing.T) {
-				bob := connect(t, &h.Clients, "bob", june2, object{"injection": given.modes})
+				agent := "bob with " + name // what is silent may come again on a later connection, which must not be another test's
+				s.takesPart(t, agent)
+				s.role(t, agent, "reviewer")
+				bob := connect(t, &h.Clients, agent, june2, object{"injection": given.modes})
 				urgent := func(r *openintentv1.SendMessageRequest) {
 					r.MessageType, r.Priority = openintentv1.MessageType_MESSAGE_TYPE_REQUEST.Enum(), openintentv1.Priority_PRIORITY_URGENT.Enum()
 				}
 				for i, send := range []func(){
-					func() { s.message(t, "ann", "bob", secret, urgent) },
-					func() { s.message(t, "ann", "bob", secret, nil) },
+					func() { s.message(t, "ann", agent, secret, urgent) },
+					func() { s.message(t, "ann", agent, secret, nil) },
 					func() { s.message(t, "ann", "role:reviewer", secret, nil) },
 					func() {
 						s.message(t, "ann", "", secret, func(r *openintentv1.SendMessageRequest) { r.Kind = new("status") })
@@ -93,7 +95,7 @@ func TestModesFallToQuieterOnes(t *testing.T) {
 						require.Equal(t, []string{secret}, d.content())
 					}
 				}
-				s.message(t, "ann", "bob", "the end", urgent)
+				s.message(t, "ann", agent, "the end", urgent)
 				d := bob.next(t)
 				bob.accept(t, d)
 				require.Equal(t, given.expected[0], d.at("injection.mode"))

@@ -70,8 +70,7 @@ func (s *scene) role(t *testing.T, agent, role string) {
 	require.NoError(t, err)
 }
 
-// subscribed waits until an agent's harness has been sent a first message by the subscription, and acknowledges it. From then on it gets
-// everything.
+// ready sends bob's harness a first message, which the harness acknowledges.
 func (s *scene) ready(t *testing.T, bob *script) {
 	t.Helper()
 	s.message(t, "ann", "bob", "are you there?", nil)

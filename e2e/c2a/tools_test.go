@@ -3,6 +3,7 @@ package c2a
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -184,6 +185,9 @@ func TestEventsAreListed(t *testing.T) {
 		require.Equal(t, []any{question.GetId(), told.GetId(), all.GetId()}, events(nil))
 		require.Equal(t, []any{question.GetId()}, events(object{"policy": "must_respond"}))
 		require.Equal(t, []any{told.GetId(), all.GetId()}, events(object{"conversationId": s.channel, "since": question.GetId()}))
+		stored := question.GetCreatedAt().AsTime().Format(time.RFC3339Nano)
+		require.Equal(t, []any{told.GetId(), all.GetId()}, events(object{"conversationId": s.channel, "since": stored}))
+		require.Equal(t, []any{told.GetId(), all.GetId()}, events(object{"since": stored}))
 		require.Equal(t, []any{question.GetId(), told.GetId(), all.GetId()}, events(object{"streamId": s.intent}))
 		require.Empty(t, events(object{"streamId": "another"}))
 		require.Empty(t, events(object{"since": "2100-01-01T00:00:00Z"}))

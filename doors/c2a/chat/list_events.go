@@ -57,6 +57,14 @@ func (a *listArguments) limit() (int, error) {
 	return int(*a.Limit), nil
 }
 
+// since returns where a conversation goes on: a time as it is, and the message of an event.
+func (a *listArguments) since() string {
+	if _, err := time.Parse(time.RFC3339, a.Since); err == nil {
+		return a.Since
+	}
+	return MessageOf(a.Since)
+}
+
 // eventsAnswer is a page of events. NextCursor leads on in the inbox, and NextSince in a conversation.
 type eventsAnswer struct {
 	Events     []shownEvent `json:"events"`
@@ -65,18 +73,18 @@ type eventsAnswer struct {
 }
 
 // listConversation shows what was said in a conversation after an event or a time, or else the newest of it.
-func listConversation(ctx context.Context, caller *doors.Caller, given listArguments, limit int) (any, error) {
+func listConversation(ctx context.Context, caller *doors.Caller, given listArguments, limit int) (answer eventsAnswer, _ error) {
 	page, err := caller.Messages.ListMessages(ctx, &openintentv1.ListMessagesRequest{
-		ChannelId: given.ConversationID, Since: optional(MessageOf(given.Since)), Limit: new(int32(limit)),
+		ChannelId: given.ConversationID, Since: optional(given.since()), Limit: new(int32(limit)),
 	})
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
 	room, err := given.room(len(page.GetMessages()))
 	if err != nil {
-		return nil, err
+		return answer, err
 	}
-	answer := eventsAnswer{Events: []shownEvent{}, NextSince: page.GetNextSince()}
+	answer = eventsAnswer{Events: []shownEvent{}, NextSince: page.GetNextSince()}
 	for _, m := range page.GetMessages() {
 		answer.Events = append(answer.Events, shown(caller.Agent, Entry{Message: m}, room))
 	}

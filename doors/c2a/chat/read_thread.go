@@ -22,7 +22,9 @@ var readThread = newTool("chat.read_thread", "Read the thread of an event, or a 
 			return nil, fault.BadField("inReplyTo", "or conversationId must be given, and one of the two alone.")
 		case given.ConversationID != "":
 			list.Since = given.Cursor
-			return listConversation(ctx, caller, list, limit)
+			window, err := listConversation(ctx, caller, list, limit)
+			window.NextCursor, window.NextSince = window.NextSince, ""
+			return window, err
 		}
 		return threadOf(ctx, caller, given, limit)
 	}).reading()

@@ -1,0 +1,224 @@
+package c2a
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"openintent/doors"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// patience bounds the waits of tests for what must happen.
+const patience = time.Minute
+
+// contract is a contract whose deliveries a test plays.
+type contract struct {
+	openintentv1.SubscriptionServiceClient
+	deliveries   chan *openintentv1.SubscriptionDelivery
+	refusal      chan error
+	acknowledged chan int64
+}
+
+func (c *contract) CreateSubscription(
+	context.Context, *openintentv1.CreateSubscriptionRequest, ...grpc.CallOption,
+) (*openintentv1.Subscription, error) {
+	return &openintentv1.Subscription{Id: "sub", Name: subscriptionName, LastNumber: 1, Include: []string{"attention", "annotations"}}, nil
+}
+
+func (c *contract) ListSubscriptions(
+	context.Context, *openintentv1.ListSubscriptionsRequest, ...grpc.CallOption,
+) (*openintentv1.ListSubscriptionsResponse, error) {
+	return &openintentv1.ListSubscriptionsResponse{}, nil
+}
+
+func (c *contract) StreamDeliveries(
+	ctx context.Context, _ *openintentv1.StreamDeliveriesRequest, _ ...grpc.CallOption,
+) (grpc.ServerStreamingClient[openintentv1.SubscriptionDelivery], error) {
+	return &played{contract: c, ctx: ctx}, nil
+}
+
+func (c *contract) AcknowledgeDeliveries(
+	_ context.Context, request *openintentv1.AcknowledgeDeliveriesRequest, _ ...grpc.CallOption,
+) (*openintentv1.Subscription, error) {
+	for _, number := range request.GetNumbers() {
+		c.acknowledged <- number
+	}
+	return &openintentv1.Subscription{}, nil
+}
+
+// played is the stream of the deliveries that a test plays.
+type played struct {
+	grpc.ServerStreamingClient[openintentv1.SubscriptionDelivery]
+	contract *contract
+	ctx      context.Context
+}
+
+func (p *played) Recv() (*openintentv1.SubscriptionDelivery, error) {
+	select {
+	case made := <-p.contract.deliveries:
+		return made, nil
+	case err := <-p.contract.refusal:
+		return nil, err
+	case <-p.ctx.Done():
+		return nil, status.FromContextError(p.ctx.Err()).Err()
+	}
+}
+
+// line is a wire whose harness a test plays.
+type line struct {
+	in, out chan []byte
+	// stuck makes every further write wait, and deaf makes the harness give no sign of life.
+	stuck  chan struct{}
+	deaf   error
+	closed chan closing
+	gone   chan struct{}
+}
+
+func (l *line) read(context.Context) ([]byte, func(), error) {
+	select {
+	case text := <-l.in:
+		return text, func() {}, nil
+	case <-l.gone:
+		return nil, nil, io.EOF
+	}
+}
+
+func (l *line) write(ctx context.Context, text []byte) error {
+	select {
+	case <-l.stuck:
+		<-ctx.Done()
+		return ctx.Err()
+	default:
+	}
+	l.out <- text
+	return nil
+}
+
+func (l *line) alive(context.Context) error { return l.deaf }
+
+func (l *line) close(why closing) {
+	l.closed <- why
+	close(l.gone)
+}
+
+const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2026-06-02"}}`
+
+// served serves a harness with these times, and returns why the connection ended once the test has played it.
+func served(t *testing.T, of times, play func(c *contract, l *line)) closing {
+	t.Helper()
+	c := &contract{
+		deliveries: make(chan *openintentv1.SubscriptionDelivery, 100), refusal: make(chan error, 1), acknowledged: make(chan int64, 100),
+	}
+	l := &line{
+		in: make(chan []byte, 100), out: make(chan []byte, 100), stuck: make(chan struct{}), closed: make(chan closing, 1), gone: make(chan struct{}),
+	}
+	door := New(Config{})
+	door.times = of
+	over := make(chan error, 1)
+	play(c, l)
+	go func() {
+		over <- door.serve(t.Context(), &doors.Caller{Agent: "bob", Subscriptions: c}, l)
+	}()
+	select {
+	case err := <-over:
+		why := <-l.closed
+		var known *ended
+		require.Equal(t, why.reason != "", errors.As(err, &known), "%v", err)
+		return why
+	case <-time.After(patience):
+		require.Fail(t, "the connection does not end")
+	}
+	return closing{}
+}
+
+// toBob is a delivery to bob.
+func toBob(number int64) *openintentv1.SubscriptionDelivery {
+	return &openintentv1.SubscriptionDelivery{
+		SubscriptionId: "sub", Number: number, Attempt: 1,
+		Message: &openintentv1.Message{Id: "msg_1", Sender: "ann", To: new("bob"), Payload: &structpb.Struct{}},
+		Attention: &openintentv1.Attention{
+			Policy: openintentv1.ResponsePolicy_RESPONSE_POLICY_ACK_ONLY, Injection: openintentv1.Injection_INJECTION_BUFFERED,
+		},
+	}
+}
+
+// long are times that do not run out in a test.
+var long = times{initialize: time.Hour, alive: time.Hour, write: time.Hour, arrive: time.Hour, acknowledge: time.Hour}
+
+// The door ends the connections of harnesses that keep it waiting, and says why.
+func TestWhyConnectionsEnd(t *testing.T) {
+	for what, given := range map[string]struct {
+		times  func(*times)
+		play   func(c *contract, l *line)
+		reason string
+	}{
+		"no first request": {func(of *times) { of.initialize = time.Millisecond }, func(*contract, *line) {}, errSilent.why.reason},
+		"no reading": {func(of *times) { of.write = time.Millisecond }, func(c *contract, l *line) {
+			l.in <- []byte(hello)
+			close(l.stuck)
+		}, errSlow.why.reason},
+		"no sign of life": {func(of *times) { of.alive = time.Millisecond }, func(_ *contract, l *line) {
+			l.in <- []byte(hello)
+			l.deaf = io.ErrUnexpectedEOF
+		}, errLost.why.reason},
+		"another connection": {func(*times) {}, func(c *contract, l *line) {
+			l.in <- []byte(hello)
+			c.deliveries <- &openintentv1.SubscriptionDelivery{}
+			c.deliveries <- &openintentv1.SubscriptionDelivery{StandingBy: true}
+		}, errReplaced.why.reason},
+		"a key that was revoked": {func(*times) {}, func(c *contract, l *line) {
+			l.in <- []byte(hello)
+			c.refusal <- status.Error(codes.Unauthenticated, "The key was revoked.")
+		}, "REFUSED: The key was revoked."},
+	} {
+		t.Run(what, func(t *testing.T) {
+			of := long
+			given.times(&of)
+			require.Equal(t, given.reason, served(t, of, given.play).reason)
+		})
+	}
+}
+
+// A result acknowledges a delivery, once; an error does not, and neither does an answer to what nobody asked. The door itself
+// acknowledges what has nothing for the harness in it.
+func TestWhatIsAcknowledged(t *testing.T) {
+	why := served(t, long, func(c *contract, l *line) {
+		l.in <- []byte(hello)
+		c.deliveries <- toBob(1)
+		own := toBob(2)
+		own.Message.Sender = "bob"
+		c.deliveries <- own
+		go func() {
+			<-l.out // the answer to initialize
+			<-l.out // the delivery
+			for _, said := range []string{
+				`{"jsonrpc":"2.0","id":"deliver-msg_9","result":{}}`, `{"jsonrpc":"2.0","id":7,"result":{}}`,
+				`{"jsonrpc":"2.0","id":"deliver-msg_1","error":{"code":1,"message":"no room"}}`, `{"jsonrpc":"2.0","id":"deliver-msg_1","result":{}}`,
+				`{"jsonrpc":"2.0","id":2,"method":"ping"}`,
+			} {
+				l.in <- []byte(said)
+			}
+			<-l.out // the answer to ping: all of that has been read
+			if number := <-c.acknowledged; number != 2 {
+				c.refusal <- status.Error(codes.Aborted, "Number 2 was to be the first.")
+			}
+			c.deliveries <- toBob(3)
+			<-l.out
+			l.in <- []byte(`{"jsonrpc":"2.0","id":"deliver-msg_1","result":{}}`)
+			if number := <-c.acknowledged; number != 3 {
+				c.refusal <- status.Error(codes.Aborted, "Number 3 was to be the next.")
+			}
+			c.deliveries <- &openintentv1.SubscriptionDelivery{StandingBy: true}
+		}()
+	})
+	require.Equal(t, errReplaced.why.reason, why.reason)
+}
