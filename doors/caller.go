@@ -29,6 +29,8 @@ type Caller struct {
 	ReadOnly bool
 	// OnlyChannels are channels to which its key is kept: those of a guest, for one. The lists of the contract do not show them.
 	OnlyChannels []string
+	// OnlyIntents are the intents to which its key is kept, with everything in them.
+	OnlyIntents []string
 
 	Agents        openintentv1.AgentServiceClient
 	Intents       openintentv1.IntentServiceClient
@@ -42,6 +44,8 @@ type Caller struct {
 	Leases        openintentv1.LeaseServiceClient
 	Search        openintentv1.SearchServiceClient
 	Subscriptions openintentv1.SubscriptionServiceClient
+	Tasks         openintentv1.TaskServiceClient
+	Events        openintentv1.EventServiceClient
 }
 
 // Identify asks the server who calls, by the credentials in a request's headers, and returns the services as that caller sees them.
@@ -69,6 +73,8 @@ func identify(ctx context.Context, connection grpc.ClientConnInterface) (*Caller
 		Leases:        openintentv1.NewLeaseServiceClient(connection),
 		Search:        openintentv1.NewSearchServiceClient(connection),
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(connection),
+		Tasks:         openintentv1.NewTaskServiceClient(connection),
+		Events:        openintentv1.NewEventServiceClient(connection),
 	}
 	who, err := c.Agents.WhoAmI(ctx, &openintentv1.WhoAmIRequest{})
 	if err != nil {
@@ -77,7 +83,8 @@ func identify(ctx context.Context, connection grpc.ClientConnInterface) (*Caller
 	if who.GetOperator() {
 		return nil, errOperator
 	}
-	c.Agent, c.Roles, c.ReadOnly, c.OnlyChannels = who.GetAgentId(), who.GetRoles(), who.GetReadOnly(), who.GetChannels()
+	c.Agent, c.Roles, c.ReadOnly = who.GetAgentId(), who.GetRoles(), who.GetReadOnly()
+	c.OnlyChannels, c.OnlyIntents = who.GetChannels(), who.GetIntents()
 	return c, nil
 }
 

@@ -3,6 +3,7 @@ package leases
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -190,6 +191,7 @@ func (c *change) grant(w wanted, around surroundings) (*Lease, error) {
 	}
 	var payload jsonvalue.Builder
 	describe(&payload, l)
+	payload.Raw("duration_seconds", strconv.AppendInt(nil, int64(w.duration/time.Second), 10))
 	_, err = c.head.LogAt(position, at, intents.EventDraft{
 		Type: "lease_acquired", Actor: w.agentID, Payload: payload.Object(), TraceID: c.caller.TraceID,
 	})

@@ -35,6 +35,7 @@ func (c *change) log(l *Lease, actor string, why ending) error {
 	}
 	var payload jsonvalue.Builder
 	describe(&payload, l)
+	payload.String("renewed_at", l.RenewedAt.UTC().Format(wireTime))
 	_, err := c.head.Log(intents.EventDraft{
 		Type: "lease_released", Actor: actor, Payload: payload.String("reason", string(why)).Object(), TraceID: c.caller.TraceID,
 	})

@@ -50,6 +50,7 @@ func (l *Lease) endedBy(s surroundings) ending {
 // extend makes a lease last for a time from now on. While the intent is suspended, all of that time is left at its end.
 func (l *Lease) extend(s surroundings, duration time.Duration) {
 	now := s.head.Now()
+	l.RenewedAt = now
 	if s.head.Status == intents.StatusSuspended {
 		l.ExpiresAt, l.Left = time.Time{}, duration
 	} else {

@@ -19,6 +19,8 @@ type Lease struct {
 	AcquiredAt time.Time
 	// ExpiresAt is when the lease ends by time; zero while the intent is suspended.
 	ExpiresAt time.Time
+	// RenewedAt is when the holder was last heard of in the lease: its grant or its last renewal.
+	RenewedAt time.Time
 	// Left is what remains of the lease's time while the intent is suspended.
 	Left time.Duration
 	// DueAt is when the passing of time alone may end the lease, and Epoch that of the intent when somebody last judged the
@@ -39,6 +41,7 @@ type row struct {
 	LeftOver   *int64
 	DueAt      int64
 	Epoch      int64
+	RenewedAt  *int64
 }
 
 // TableName is for gorm.
@@ -52,6 +55,9 @@ func (r *row) lease() *Lease {
 	if r.ExpiresAt != nil {
 		l.ExpiresAt = database.Time(*r.ExpiresAt)
 	}
+	if l.RenewedAt = l.AcquiredAt; r.RenewedAt != nil {
+		l.RenewedAt = database.Time(*r.RenewedAt)
+	}
 	if r.LeftOver != nil {
 		l.Left = time.Duration(*r.LeftOver) * time.Microsecond
 	}
@@ -62,7 +68,7 @@ func rowOf(l *Lease) *row {
 	r := &row{
 		IntentNo: l.IntentNo, Scope: l.Scope, ID: l.ID, AgentID: l.AgentID, Fence: l.Fence,
 		AcquiredAt: database.Micros(l.AcquiredAt), ExpiresAt: database.NullMicros(l.ExpiresAt),
-		DueAt: database.Micros(l.DueAt), Epoch: l.Epoch,
+		DueAt: database.Micros(l.DueAt), Epoch: l.Epoch, RenewedAt: database.NullMicros(l.RenewedAt),
 	}
 	if l.ExpiresAt.IsZero() {
 		left := l.Left.Microseconds()

@@ -263,3 +263,25 @@ func TestAnAgentIsToldOfSoManyEndingsInAnHour(t *testing.T) {
 		require.Len(t, h.told(t), toldHourly)
 	})
 }
+
+func TestTheLogSaysForHowLongALeaseWasGivenAndWhenItWasRenewed(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		lease := h.hold(t, "ann", "s")
+		h.clock.Advance(time.Minute)
+		_, err := h.renew("ann", lease.GetId(), 60)
+		require.NoError(t, err)
+		renewed := h.clock.Now()
+		h.clock.Advance(time.Hour)
+		require.NoError(t, h.Sweep(t.Context()))
+		said := make(map[string]map[string]any)
+		events, err := h.intents.ListEvents(asOperator(), &openintentv1.ListEventsRequest{IntentId: h.intent.GetId()})
+		require.NoError(t, err)
+		for _, event := range events.GetEvents() {
+			said[event.GetEventType()] = event.GetPayload().AsMap()
+		}
+		require.EqualValues(t, 300, said["lease_acquired"]["duration_seconds"])
+		at, err := time.Parse(wireTime, said["lease_released"]["renewed_at"].(string))
+		require.NoError(t, err)
+		require.WithinDuration(t, renewed, at, slack)
+	})
+}

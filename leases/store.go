@@ -45,7 +45,7 @@ func insert(tx *database.Tx, l *Lease) error { return tx.Gorm().Create(rowOf(l))
 func save(tx *database.Tx, l *Lease) error {
 	r := rowOf(l)
 	return tx.Gorm().Model(&row{}).Where("intent_no = ? AND scope = ?", l.IntentNo, l.Scope).Updates(map[string]any{
-		"expires_at": r.ExpiresAt, "left_over": r.LeftOver, "due_at": r.DueAt, "epoch": r.Epoch,
+		"expires_at": r.ExpiresAt, "left_over": r.LeftOver, "due_at": r.DueAt, "epoch": r.Epoch, "renewed_at": r.RenewedAt,
 	}).Error
 }
 

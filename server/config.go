@@ -43,9 +43,10 @@ type Config struct {
 	CORSOrigins  string `name:"cors-origins" env:"OPENINTENT_CORS_ORIGINS" help:"Comma-separated origins, as https://console.example:8443, whose pages may call REST from a browser."`
 	AllowedHosts string `name:"allowed-hosts" env:"OPENINTENT_ALLOWED_HOSTS" help:"Comma-separated host names, as api.example, under which a proxy on this machine passes requests on to a port on loopback."`
 
-	Doors string `name:"doors" env:"OPENINTENT_DOORS" default:"mcp,c2a,agent-channel" help:"Comma-separated doors for agents that speak other protocols: mcp (at /mcp of the REST port), c2a (at /c2a), agent-channel (at /agent-channel); none closes all."`
+	Doors string `name:"doors" env:"OPENINTENT_DOORS" default:"mcp,c2a,agent-channel,repomesh" help:"Comma-separated doors for agents that speak other protocols: mcp (at /mcp of the REST port), c2a (at /c2a), agent-channel (at /agent-channel), repomesh (at /v1/repomesh); none closes all."`
 
-	StatusCadence time.Duration `name:"status-cadence" env:"OPENINTENT_STATUS_CADENCE" default:"60s" help:"How often an agent that holds work on an agent channel posts a status; after five times as long without a word it is presumed dead."`
+	StatusCadence  time.Duration `name:"status-cadence" env:"OPENINTENT_STATUS_CADENCE" default:"60s" help:"How often an agent that holds work on an agent channel posts a status; after five times as long without a word it is presumed dead."`
+	RepomeshIntent string        `name:"repomesh-intent" env:"OPENINTENT_REPOMESH_INTENT" help:"Id of the intent in which agents meet that speak RepoMesh's protocol; without it, the server makes the intent repomesh at first use."`
 
 	LogLevel  string `name:"log-level" env:"OPENINTENT_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"What to log: debug, info, warn or error."`
 	LogFormat string `name:"log-format" env:"OPENINTENT_LOG_FORMAT" default:"auto" enum:"auto,text,json" help:"How to log: text, json, or auto (text on a terminal, JSON otherwise)."`
@@ -89,7 +90,7 @@ func DefaultConfig() Config {
 		TLSClientName:    "cn",
 		OIDCAgentClaim:   "sub",
 		OIDCClockSkew:    30 * time.Second,
-		Doors:            "mcp,c2a,agent-channel",
+		Doors:            "mcp,c2a,agent-channel,repomesh",
 		StatusCadence:    time.Minute,
 		LogLevel:         "info",
 		LogFormat:        "auto",

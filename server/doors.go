@@ -2,10 +2,10 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -21,6 +21,7 @@ import (
 	"openintent/doors/agentchannel"
 	"openintent/doors/c2a"
 	"openintent/doors/mcp"
+	"openintent/doors/repomesh"
 	"openintent/fault"
 )
 
@@ -31,13 +32,17 @@ type door interface {
 	Refuse(w http.ResponseWriter, status int, refusal doors.Refusal)
 }
 
-// doorMakers make the doors by name. A door's name is its path, and the word for it in OPENINTENT_DOORS.
+// doorMakers make the doors by name, which is the word for it in OPENINTENT_DOORS.
 var doorMakers = map[string]func(connection grpc.ClientConnInterface, options gatewayOptions, cfg Config) door{
 	"mcp": func(connection grpc.ClientConnInterface, options gatewayOptions, cfg Config) door {
-		return mcp.New(mcp.Config{
+		through := mcp.Config{
 			Connection: connection, Version: options.Version, MaxBodyBytes: options.MaxBodyBytes,
 			AgentChannels: agentChannels(options, cfg),
-		})
+		}
+		if slices.Contains(cfg.doors(), "repomesh") {
+			through.Repomesh = newRepomesh(connection, options, cfg)
+		}
+		return mcp.New(through)
 	},
 	"c2a": func(connection grpc.ClientConnInterface, options gatewayOptions, _ Config) door {
 		return c2a.New(c2a.Config{
@@ -47,28 +52,13 @@ var doorMakers = map[string]func(connection grpc.ClientConnInterface, options ga
 	"agent-channel": func(connection grpc.ClientConnInterface, options gatewayOptions, cfg Config) door {
 		return agentchannel.New(agentchannel.Config{Connection: connection, Options: agentChannels(options, cfg)})
 	},
+	"repomesh": func(connection grpc.ClientConnInterface, options gatewayOptions, cfg Config) door {
+		return newRepomesh(connection, options, cfg)
+	},
 }
 
-// withPathsBelow are the doors that also have the paths below their own.
-var withPathsBelow = map[string]bool{"agent-channel": true}
-
-// agentChannels are the options of the door for agent channels, and of its tools. Each event becomes a line of the log.
-func agentChannels(options gatewayOptions, cfg Config) agentchannel.Options {
-	logger := options.Logger
-	return agentchannel.Options{
-		Cadence: cfg.StatusCadence, Now: cfg.Clock,
-		Traced: func(ctx context.Context, span agentchannel.Span) {
-			if !logger.Enabled(ctx, slog.LevelDebug) {
-				return
-			}
-			attributes := make([]any, 0, 2*len(span.Attributes))
-			for _, attribute := range span.Attributes {
-				attributes = append(attributes, attribute[0], attribute[1])
-			}
-			logger.DebugContext(ctx, span.Name, attributes...)
-		},
-	}
-}
+// widePaths are the paths of doors that have all paths below them as well. Another door has the one path of its name.
+var widePaths = map[string]string{"agent-channel": "/agent-channel", "repomesh": repomesh.Path}
 
 // noDoors is the word of OPENINTENT_DOORS for none.
 const noDoors = "none"
@@ -96,18 +86,30 @@ func (c Config) validateDoors() error {
 // calls that a door makes, and not the requests that reach it.
 type doorway struct {
 	gateway *gateway
-	doors   map[string]door // by path
-	limits  *streamLimits
+	// doors are those with one path, by it, and wide those that have all paths below theirs as well.
+	doors  map[string]openDoor
+	wide   []openDoor
+	limits *streamLimits
 	// origins are those whose pages may come in, beside the host's own.
 	origins []string
 	// inside counts the requests that doors are serving. The HTTP server does not wait for those that became WebSockets.
 	inside sync.WaitGroup
 }
 
+// openDoor is a door with its name and its path.
+type openDoor struct {
+	door
+	name, path string
+}
+
 func newDoorway(g *gateway, connection grpc.ClientConnInterface, limits *streamLimits, cfg Config) *doorway {
-	d := &doorway{gateway: g, doors: make(map[string]door), limits: limits, origins: cfg.corsOrigins()}
+	d := &doorway{gateway: g, doors: make(map[string]openDoor), limits: limits, origins: cfg.corsOrigins()}
 	for _, name := range cfg.doors() {
-		d.doors["/"+name] = doorMakers[name](connection, g.options, cfg)
+		made := openDoor{doorMakers[name](connection, g.options, cfg), name, cmp.Or(widePaths[name], "/"+name)}
+		d.doors[made.path] = made
+		if widePaths[name] != "" {
+			d.wide = append(d.wide, made)
+		}
 	}
 	return d
 }
@@ -122,7 +124,7 @@ func (d *doorway) serve(w *trackedWriter, r *http.Request) bool {
 	if d == nil {
 		return false
 	}
-	through, name, ok := d.at(r.URL.Path)
+	through, ok := d.at(r.URL.Path)
 	if !ok {
 		return false
 	}
@@ -131,7 +133,7 @@ func (d *doorway) serve(w *trackedWriter, r *http.Request) bool {
 	if err != nil {
 		made := toStatus(err)
 		d.gateway.note(r, made)
-		d.count(name, httpStatus(made))
+		d.count(through.name, httpStatus(made))
 		through.Refuse(w, httpStatus(made), doors.RefusalOf(made.Err()))
 		return true
 	}
@@ -139,15 +141,21 @@ func (d *doorway) serve(w *trackedWriter, r *http.Request) bool {
 	d.inside.Add(1)
 	defer d.inside.Done()
 	through.ServeHTTP(w, r.WithContext(doors.WithMemory(r.Context(), w)))
-	d.count(name, w.status)
+	d.count(through.name, w.status)
 	return true
 }
 
-// at returns the door of a path, with its name.
-func (d *doorway) at(path string) (through door, name string, ok bool) {
-	name, _, below := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	through, ok = d.doors["/"+name]
-	return through, name, ok && strings.HasPrefix(path, "/") && (!below || withPathsBelow[name])
+// at returns the door at a path.
+func (d *doorway) at(path string) (openDoor, bool) {
+	if through, ok := d.doors[path]; ok {
+		return through, true
+	}
+	for _, through := range d.wide {
+		if strings.HasPrefix(path, through.path+"/") {
+			return through, true
+		}
+	}
+	return openDoor{}, false
 }
 
 // admit lets a request through to its door. It checks the page that the request comes from and the caller's credentials, counts the
@@ -167,7 +175,7 @@ func (d *doorway) admit(w *trackedWriter, r *http.Request) (leave func(), _ erro
 	if leave, err = d.limits.enter(caller.NewContext(r.Context(), who)); err != nil {
 		return nil, err
 	}
-	if r.Method != http.MethodPost {
+	if r.Method == http.MethodGet {
 		return leave, nil
 	}
 	body, err := d.gateway.readAll(w, r, call.account)
@@ -187,7 +195,7 @@ func (w *trackedWriter) Hold(bytes int64) (within bool) {
 // stop tells the doors whose connections last to end them.
 func (d *doorway) stop() {
 	for _, through := range d.doors {
-		if lasting, ok := through.(interface{ Stop() }); ok {
+		if lasting, ok := through.door.(interface{ Stop() }); ok {
 			lasting.Stop()
 		}
 	}

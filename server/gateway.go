@@ -40,6 +40,8 @@ type gatewayOptions struct {
 	Memory *memory
 	// Streams are the times that govern event streams; the zero value means the usual ones.
 	Streams streamTimes
+	// FoundMesh makes the mesh of the door for RepoMesh's protocol, unless it is there.
+	FoundMesh func(ctx context.Context) error
 }
 
 // identity proves who calls from a call's metadata.

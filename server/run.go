@@ -105,6 +105,8 @@ type services interface {
 	// stop ends that work and waits for it, at most until the context ends. When stop is called, no call is running
 	// any more except those that were cut off.
 	stop(ctx context.Context) error
+	// foundMesh makes the mesh of the door for RepoMesh's protocol, unless it is there.
+	foundMesh(ctx context.Context) error
 }
 
 // server is what exists between start and stop.
@@ -159,6 +161,7 @@ func newServer(
 		Logger:       logger,
 		Metrics:      metrics,
 		Memory:       through.memory,
+		FoundMesh:    services.foundMesh,
 	})
 	if err != nil {
 		s.end()

@@ -281,6 +281,8 @@ func (s *stubbornServices) register(registrar grpc.ServiceRegistrar) {
 
 func (s *stubbornServices) start() {}
 
+func (s *stubbornServices) foundMesh(context.Context) error { return nil }
+
 func (s *stubbornServices) stop(context.Context) error {
 	close(s.stopped)
 	return nil

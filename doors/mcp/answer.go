@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -25,6 +26,12 @@ type refusedAnswer struct {
 
 // refused puts a refusal into the protocol's form: a result that is marked as an error, so that the model sees it and can do better.
 func refused(err error) *sdk.CallToolResult {
+	var own ownRefusal
+	if errors.As(err, &own) {
+		result := answered(own.answer)
+		result.IsError = true
+		return result
+	}
 	refusal := doors.RefusalOf(err)
 	result := answered(refusedAnswer{refusal.Reason, refusal.Message, refusal.Facts, refusal.RetryAfter.Round(time.Millisecond).Seconds()})
 	result.IsError = true

@@ -7,6 +7,9 @@
 // that declare the tasks extension (tasks.go). It serves the protocol's revision 2026-07-28, which has no sessions, and the
 // revisions 2025-11-25 and 2025-06-18, by the same handler.
 //
+// An address may ask for the tools of another protocol in place of the twelve: ?tools= names a profile (profile.go), which the server
+// gives the door.
+//
 // # One request, one server
 //
 // The door keeps nothing between requests. For each request it asks who calls, and makes a small protocol server that acts as that

@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -14,6 +13,7 @@ import (
 
 	"openintent/doors"
 	"openintent/doors/agentchannel"
+	"openintent/doors/repomesh"
 	"openintent/fault"
 )
 
@@ -37,6 +37,8 @@ type Config struct {
 	MaxBodyBytes int64
 	// AgentChannels are the options of the tools for agent channels.
 	AgentChannels agentchannel.Options
+	// Repomesh is the door whose actions are tools here, too; nil if it is not open.
+	Repomesh *repomesh.Door
 	// Logger receives what the protocol's library reports; nil means no log.
 	Logger *slog.Logger
 }
@@ -72,7 +74,7 @@ func serverOf(r *http.Request) *sdk.Server {
 
 // ServeHTTP answers a request of the streamable HTTP transport.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	chosen, known := profileOf(r.URL.Query()["tools"])
+	chosen, known := d.profileOf(r.URL.Query()["tools"])
 	if !known {
 		d.refuse(w, doors.RefusalOf(errProfileUnknown))
 		return

@@ -1,6 +1,9 @@
 package mcp
 
-import "openintent/fault"
+import (
+	"openintent/doors/repomesh"
+	"openintent/fault"
+)
 
 // profile is a set of tools, with what a model reads about them first. An address chooses one with the parameter tools.
 type profile struct {
@@ -12,7 +15,8 @@ type profile struct {
 var profiles = map[string]profile{
 	"":              {instructions, func(*session) []tool { return catalog }},
 	"agent-channel": {agentChannelInstructions, func(*session) []tool { return agentChannelTools }},
-	"c2a":           {c2aInstructions, func(*session) []tool { return c2aTools() }},
+	"c2a":           {c2aInstructions, func(*session) []tool { return c2aTools }},
+	repomeshProfile: {repomesh.Instructions, repomeshTools},
 }
 
 // errProfileUnknown refuses an address that asks for tools that the door does not have.
@@ -20,13 +24,16 @@ var errProfileUnknown = fault.New(fault.Invalid, "PROFILE_UNKNOWN",
 	"This door has no tools of the name that the address asks for; leave out the parameter tools.")
 
 // profileOf returns the profile that the values of the parameter ask for.
-func profileOf(asked []string) (chosen profile, known bool) {
+func (d *Door) profileOf(asked []string) (chosen profile, known bool) {
 	name := ""
 	switch len(asked) {
 	case 0:
 	case 1:
 		name = asked[0]
 	default:
+		return profile{}, false
+	}
+	if name == repomeshProfile && d.config.Repomesh == nil {
 		return profile{}, false
 	}
 	chosen, known = profiles[name]

@@ -199,7 +199,11 @@ type ChannelOptions struct {
 	MaxMessages *int64 `protobuf:"varint,3,opt,name=max_messages,json=maxMessages,proto3,oneof" json:"max_messages,omitempty"`
 	// What members of an explicit channel see of what was sent before a manager added them; `all` by default. A change also holds for those
 	// who are members already: `from_join` counts from when each was added.
-	History       *ChannelHistory `protobuf:"varint,4,opt,name=history,proto3,enum=openintent.v1.ChannelHistory,oneof" json:"history,omitempty"`
+	History *ChannelHistory `protobuf:"varint,4,opt,name=history,proto3,enum=openintent.v1.ChannelHistory,oneof" json:"history,omitempty"`
+	// How many messages two agents alone may exchange within 10 minutes before the loop brake is put on: in a thread, or outside threads in
+	// the channel. 0 switches the brake off, otherwise between 2 and 100; 20 by default. Nothing is refused because of it: it only changes
+	// what attention says of the further messages.
+	TurnBudget    *int64 `protobuf:"varint,5,opt,name=turn_budget,json=turnBudget,proto3,oneof" json:"turn_budget,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -260,6 +264,13 @@ func (x *ChannelOptions) GetHistory() ChannelHistory {
 		return *x.History
 	}
 	return ChannelHistory_CHANNEL_HISTORY_UNSPECIFIED
+}
+
+func (x *ChannelOptions) GetTurnBudget() int64 {
+	if x != nil && x.TurnBudget != nil {
+		return *x.TurnBudget
+	}
+	return 0
 }
 
 // Channel is a named message stream inside an intent.
@@ -726,9 +737,9 @@ type UpdateChannelRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The channel with its new values; `id` names it.
 	Channel *Channel `protobuf:"bytes,1,opt,name=channel,proto3" json:"channel,omitempty"`
-	// What changes: members, member_policy, options, options.audit, options.ttl_seconds, options.max_messages, options.history, status. An
-	// option that is named and unset in `channel` goes back to its default; `options` names all four. If members are named and unset, the
-	// channel has none. member_policy and status cannot be unset. Members change before member_policy does.
+	// What changes: members, member_policy, options, options.audit, options.ttl_seconds, options.max_messages, options.history,
+	// options.turn_budget, status. An option that is named and unset in `channel` goes back to its default; `options` names all five. If
+	// members are named and unset, the channel has none. member_policy and status cannot be unset. Members change before member_policy does.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -993,7 +1004,7 @@ var File_openintent_v1_channels_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_channels_proto_rawDesc = "" +
 	"\n" +
-	"\x1copenintent/v1/channels.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x98\x02\n" +
+	"\x1copenintent/v1/channels.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd9\x02\n" +
 	"\x0eChannelOptions\x12\x19\n" +
 	"\x05audit\x18\x01 \x01(\bH\x00R\x05audit\x88\x01\x01\x123\n" +
 	"\vttl_seconds\x18\x02 \x01(\x03B\r\xbaH\n" +
@@ -1002,12 +1013,15 @@ const file_openintent_v1_channels_proto_rawDesc = "" +
 	"\fmax_messages\x18\x03 \x01(\x03B\r\xbaH\n" +
 	"\"\b\x18\x80\x94\xeb\xdc\x03 \x00H\x02R\vmaxMessages\x88\x01\x01\x12H\n" +
 	"\ahistory\x18\x04 \x01(\x0e2\x1d.openintent.v1.ChannelHistoryB\n" +
-	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x03R\ahistory\x88\x01\x01B\b\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x03R\ahistory\x88\x01\x01\x12/\n" +
+	"\vturn_budget\x18\x05 \x01(\x03B\t\xbaH\x06\"\x04\x18d(\x00H\x04R\n" +
+	"turnBudget\x88\x01\x01B\b\n" +
 	"\x06_auditB\x0e\n" +
 	"\f_ttl_secondsB\x0f\n" +
 	"\r_max_messagesB\n" +
 	"\n" +
-	"\b_history\"\xa7\x05\n" +
+	"\b_historyB\x0e\n" +
+	"\f_turn_budget\"\xa7\x05\n" +
 	"\aChannel\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12 \n" +
 	"\tintent_id\x18\x02 \x01(\tB\x03\xe0A\x03R\bintentId\x12!\n" +

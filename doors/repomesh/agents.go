@@ -1,0 +1,212 @@
+package repomesh
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/jsonvalue"
+)
+
+// agentRegister makes or renews the caller's record.
+var agentRegister = newAction("agent.register", "Say who you are: your type and what you can do.", nil,
+	[]property{text("name"), text("type"), list("capabilities")},
+	func(ctx context.Context, s *session, given registerArguments) (any, error) {
+		if err := s.own(given.Name); err != nil {
+			return nil, err
+		}
+		if err := s.own(given.AgentID); err != nil {
+			return nil, err
+		}
+		record, err := s.register(ctx, given)
+		if err != nil {
+			return nil, err
+		}
+		return agentOf(record), nil
+	})
+
+type registerArguments struct {
+	identity
+	Name         *string         `json:"name"`
+	Type         *string         `json:"type"`
+	Capabilities json.RawMessage `json:"capabilities"`
+}
+
+// Agents of the protocol are heard of when their models say something, which no clock does. So the door registers them with a promise
+// that a model at work keeps, in seconds. Their locks end much earlier without a renewal.
+const (
+	beatInterval   = 900
+	unhealthyAfter = 3600
+	deadAfter      = 4 * 3600
+)
+
+// anyRole is how a key lists that it may take every role.
+const anyRole = "*"
+
+func (s *session) register(ctx context.Context, given registerArguments) (*openintentv1.Agent, error) {
+	capabilities, facts, err := capabilitiesOf(given.Capabilities)
+	if err != nil {
+		return nil, err
+	}
+	if given.Type != nil {
+		facts["type"] = *given.Type
+	}
+	metadata, err := structpb.NewStruct(map[string]any{namespace: facts})
+	if err != nil {
+		return nil, fault.BadField("capabilities", "must be a list of texts, or an object.")
+	}
+	request := &openintentv1.RegisterAgentRequest{
+		AgentId: &s.caller.Agent, Name: &s.caller.Agent, Capabilities: capabilities, Metadata: metadata,
+	}
+	record, err := s.caller.Agents.GetAgent(ctx, &openintentv1.GetAgentRequest{AgentId: s.caller.Agent})
+	switch {
+	case missing(err) || record.GetStatus() == openintentv1.AgentStatus_AGENT_STATUS_DEREGISTERED:
+		request.HeartbeatConfig = &openintentv1.HeartbeatConfig{
+			IntervalSeconds: new(int32(beatInterval)), UnhealthyAfterSeconds: new(int32(unhealthyAfter)), DeadAfterSeconds: new(int32(deadAfter)),
+		}
+	case err != nil:
+		return nil, err
+	}
+	if len(s.caller.Roles) == 1 && s.caller.Roles[0] != anyRole {
+		request.RoleId = &s.caller.Roles[0]
+	}
+	return s.caller.Agents.UpsertAgent(ctx, request)
+}
+
+// capabilitiesOf reads capabilities: texts, one text with commas, or an object, whose names they are.
+func capabilitiesOf(given json.RawMessage) (names []string, facts map[string]any, err error) {
+	facts = make(map[string]any)
+	if len(given) == 0 || bytes.Equal(given, []byte("null")) {
+		return nil, facts, nil
+	}
+	if json.Unmarshal(given, &names) == nil {
+		return names, facts, nil
+	}
+	var line string
+	if json.Unmarshal(given, &line) == nil {
+		for _, name := range strings.Split(line, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				names = append(names, name)
+			}
+		}
+		return names, facts, nil
+	}
+	object, err := jsonvalue.ParseObject(given, "capabilities")
+	if err != nil {
+		return nil, nil, fault.BadField("capabilities", "must be a list of texts, or an object.")
+	}
+	decoded, err := values(object)
+	if err != nil {
+		return nil, nil, err
+	}
+	for name := range decoded {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	facts["capabilities"] = decoded
+	return names, facts, nil
+}
+
+// agentList lists the agents of the server.
+var agentList = newAction("agent.list", "Who is there: status active, unhealthy, draining or dead (default: all).", nil,
+	[]property{text("status"), whole("limit"), text("cursor")},
+	func(ctx context.Context, s *session, given agentsArguments) (any, error) {
+		states := []openintentv1.AgentStatus{
+			openintentv1.AgentStatus_AGENT_STATUS_ACTIVE, openintentv1.AgentStatus_AGENT_STATUS_UNHEALTHY,
+			openintentv1.AgentStatus_AGENT_STATUS_DRAINING, openintentv1.AgentStatus_AGENT_STATUS_DEAD,
+		}
+		limit := int32(defaultPage)
+		if given.Limit != nil {
+			limit = *given.Limit
+		}
+		at, cursor := 0, ""
+		if word := value(given.Status); word != "" {
+			if at = slices.Index(agentStates, word); at < 0 {
+				return nil, fault.BadField("status", "must be one of %v.", agentStates)
+			}
+			states = states[:at+1]
+		}
+		if word, rest, both := strings.Cut(value(given.Cursor), ":"); both {
+			if at = max(slices.Index(agentStates, word), at); at >= len(states) {
+				return nil, fault.BadField("cursor", "is not of this list; leave it out to begin anew.")
+			}
+			cursor = rest
+		}
+		return s.agents(ctx, states, at, cursor, limit)
+	})
+
+// agentStates are the statuses in the order in which agents are listed.
+var agentStates = []string{"active", "unhealthy", "draining", "dead"}
+
+type agentsArguments struct {
+	repeats
+	Status *string `json:"status"`
+	Limit  *int32  `json:"limit"`
+	Cursor *string `json:"cursor"`
+}
+
+type agentsAnswer struct {
+	Agents []agent `json:"agents"`
+	Next   string  `json:"next,omitempty"`
+}
+
+// agents lists those of some states, beginning with one of them, after a cursor of the contract's.
+func (s *session) agents(ctx context.Context, states []openintentv1.AgentStatus, at int, cursor string, limit int32) (any, error) {
+	answer := agentsAnswer{Agents: []agent{}}
+	for ; at < len(states) && int32(len(answer.Agents)) < limit; at++ {
+		request := &openintentv1.ListAgentsRequest{Status: &states[at], Limit: new(limit - int32(len(answer.Agents))), Cursor: given(cursor)}
+		page, err := s.caller.Agents.ListAgents(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		for _, record := range page.GetAgents() {
+			answer.Agents = append(answer.Agents, agentOf(record))
+		}
+		if cursor = page.GetNextCursor(); cursor != "" {
+			answer.Next = agentStates[at] + ":" + cursor
+			return answer, nil
+		}
+	}
+	if at < len(states) {
+		answer.Next = agentStates[at] + ":"
+	}
+	return answer, nil
+}
+
+// agent is a record in the protocol's form. An agent's name is its id.
+type agent struct {
+	AgentID      string   `json:"agent_id"`
+	Name         string   `json:"name"`
+	Type         string   `json:"type,omitempty"`
+	Role         string   `json:"role,omitempty"`
+	Status       string   `json:"status"`
+	Capabilities []string `json:"capabilities"`
+	Heartbeat    string   `json:"last_heartbeat_at"`
+	Note         string   `json:"note,omitempty"`
+}
+
+func agentOf(record *openintentv1.Agent) agent {
+	facts := record.GetMetadata().GetFields()[namespace].GetStructValue().GetFields()
+	made := agent{
+		AgentID: record.GetAgentId(), Name: record.GetAgentId(), Type: facts["type"].GetStringValue(), Role: record.GetRoleId(),
+		Status:       strings.ToLower(strings.TrimPrefix(record.GetStatus().String(), "AGENT_STATUS_")),
+		Capabilities: record.GetCapabilities(), Heartbeat: stamp(record.GetLastHeartbeatAt()), Note: record.GetStatusNote(),
+	}
+	if made.Capabilities == nil {
+		made.Capabilities = []string{}
+	}
+	return made
+}
+
+// missing tells whether a refusal says that the caller has no record, or that it has left.
+func missing(err error) bool {
+	return status.Code(err) == codes.NotFound || unless(err, "AGENT_GONE") == nil && err != nil
+}

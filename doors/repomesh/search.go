@@ -1,0 +1,119 @@
+package repomesh
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// eventSearch finds messages of the mesh by their words.
+var eventSearch = newAction("event.search", "Find messages by words, newest first; next leads on as cursor.", nil,
+	[]property{text("keyword"), text("from"), text("to"), text("type"), text("channel"), text("since"), text("before"), whole("limit"), text("cursor")},
+	func(ctx context.Context, s *session, given searchArguments) (any, error) {
+		if value(given.Keyword) == "" {
+			return s.searchAll(ctx, given)
+		}
+		return s.search(ctx, given)
+	})
+
+type searchArguments struct {
+	repeats
+	Keyword *string `json:"keyword"`
+	From    *string `json:"from"`
+	To      *string `json:"to"`
+	Type    *string `json:"type"`
+	Channel *string `json:"channel"`
+	Since   *string `json:"since"`
+	Before  *string `json:"before"`
+	Limit   *int    `json:"limit"`
+	Cursor  *string `json:"cursor"`
+}
+
+type foundAnswer struct {
+	Events []*event `json:"events"`
+	Next   string   `json:"next,omitempty"`
+	// Incomplete says that the server is still filling its index.
+	Incomplete bool `json:"index_incomplete,omitempty"`
+}
+
+// mostFound is how many messages one search of the contract may find.
+const mostFound = 100
+
+// search looks for words in the index.
+func (s *session) search(ctx context.Context, given searchArguments) (any, error) {
+	wanted, err := spanOf(given.Since, given.Before, nil, given.Limit)
+	if err != nil {
+		return nil, err
+	}
+	request := &openintentv1.SearchMessagesRequest{
+		Q: *given.Keyword, IntentId: &s.intent, Sender: given.From, To: addressOf(given.To), Limit: new(int32(min(wanted.limit, mostFound))),
+		After: momentOrNone(wanted.since), Before: momentOrNone(wanted.before), Cursor: given.Cursor,
+	}
+	legacy := ""
+	if name := value(given.Type); name != "" {
+		if name, legacy, err = typeOf(name); err != nil {
+			return nil, err
+		}
+		request.Kind = &name
+	}
+	if name := value(given.Channel); name != "" {
+		channels, _, err := s.channels(ctx, name)
+		if err != nil || len(channels) == 0 {
+			return foundAnswer{Events: []*event{}}, err
+		}
+		request.ChannelId = new(channels[0].GetId())
+	}
+	page, err := s.caller.Search.SearchMessages(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	answer := foundAnswer{Events: []*event{}, Next: page.GetNextCursor(), Incomplete: page.GetCompleteThrough() == nil}
+	for _, found := range page.GetMessages() {
+		e := eventOf(found.GetMessage(), found.GetChannelName(), min(s.room, modelPayload))
+		if e.Snippet = found.GetSnippet(); legacy == "" || e.LegacyType == legacy {
+			answer.Events = append(answer.Events, e)
+		}
+	}
+	return answer, nil
+}
+
+// searchAll looks for what passes the filters, without words: through the channels themselves.
+func (s *session) searchAll(ctx context.Context, given searchArguments) (any, error) {
+	before := given.Before
+	if value(given.Cursor) != "" {
+		before = given.Cursor
+	}
+	g, err := listArguments{Type: given.Type, Since: given.Since, Before: before, Limit: given.Limit}.gathering(s)
+	if err != nil {
+		return nil, err
+	}
+	g.from = value(given.From)
+	switch to := value(given.To); to {
+	case everyone, wildcard:
+		g.only = everyone
+	default:
+		g.only = to
+	}
+	return s.gather(ctx, g, value(given.Channel))
+}
+
+// addressOf returns a recipient as the contract writes it.
+func addressOf(to *string) *string {
+	switch value(to) {
+	case "":
+		return nil
+	case everyone:
+		return new(wildcard)
+	}
+	return to
+}
+
+func momentOrNone(at time.Time) *timestamppb.Timestamp {
+	if at.IsZero() {
+		return nil
+	}
+	return timestamppb.New(at)
+}

@@ -1,0 +1,19 @@
+package server
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	"openintent/doors/repomesh"
+)
+
+// newRepomesh makes the door for RepoMesh's protocol. The server itself makes the mesh, so that it belongs to none of the agents.
+func newRepomesh(connection grpc.ClientConnInterface, options gatewayOptions, cfg Config) *repomesh.Door {
+	return repomesh.New(repomesh.Config{Connection: connection, Intent: cfg.RepomeshIntent, Found: options.FoundMesh})
+}
+
+// foundMesh makes the mesh in the server's own name, unless it is there.
+func (r *rooms) foundMesh(ctx context.Context) error {
+	return r.intents.Found(ctx, repomesh.DefaultIntent, "RepoMesh", "Where agents meet that speak RepoMesh's Agent Communication Protocol.")
+}
