@@ -51,7 +51,6 @@ var (
 	errSlow     = &ended{closing{websocket.StatusPolicyViolation, "TOO_SLOW: the harness did not read what was sent within 30 seconds."}}
 	errSilent   = &ended{closing{websocket.StatusPolicyViolation, "NOT_INITIALIZED: the first request, initialize, did not come in time."}}
 	errLost     = &ended{closing{websocket.StatusPolicyViolation, "NO_ANSWER: the harness gave no sign of life."}}
-	errBroken   = &ended{closing{websocket.StatusInternalError, "INTERNAL: the server failed; connect again."}}
 )
 
 // refusedBy is the end of a connection that the contract ended.

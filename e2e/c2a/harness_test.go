@@ -227,8 +227,8 @@ func (s *script) next(t *testing.T) delivered {
 	return s.asDelivery(t, s.incoming(t, "nothing is delivered"))
 }
 
-// accepted are the events that a script has acknowledged. As a harness must, it does nothing when such an event comes again, as after a
-// connection that was lost with its last acknowledgements, but acknowledge it again.
+// accepted are the events that a script has acknowledged, by their keys, which name the agent. As a harness must, it does nothing when such
+// an event comes again, as after a connection that was lost with its last acknowledgements, but acknowledge it again.
 var accepted sync.Map
 
 // incoming waits for a request or a notification, past events that were acknowledged.
@@ -236,9 +236,11 @@ func (s *script) incoming(t *testing.T, complaint string) frame {
 	t.Helper()
 	for {
 		f := take(t, s, s.came, complaint)
-		var named struct{ EventID string }
+		var named struct {
+			Reliability struct{ IdempotencyKey string }
+		}
 		require.NoError(t, json.Unmarshal(f.Params, &named))
-		if _, known := accepted.Load(named.EventID); f.Method != "chat/deliver" || !known {
+		if _, known := accepted.Load(named.Reliability.IdempotencyKey); f.Method != "chat/deliver" || !known {
 			return f
 		}
 		s.accept(t, s.asDelivery(t, f))
@@ -269,7 +271,7 @@ func (s *script) cancelled(t *testing.T) (event, reason string) {
 // accept acknowledges a delivery.
 func (s *script) accept(t *testing.T, d delivered) {
 	t.Helper()
-	accepted.Store(d.event(), true)
+	accepted.Store(d.at("reliability.idempotencyKey"), true)
 	s.say(t, object{"jsonrpc": "2.0", "id": d.id, "result": object{"accepted": true}})
 }
 
