@@ -304,10 +304,10 @@ func TestWhatWaitsCountsInTheWindow(t *testing.T) {
 		sub := h.subscribe(t, "bob", composing(intentID))
 		found, err := h.subscriptions.find(asOperator(), sub.GetId())
 		require.NoError(t, err)
-		waits := make([]waiting, window-2) // of places that show nothing when their turn comes
+		waits := make([]waiting.Message, window-2) // of places that show nothing when their turn comes
 		for i := range waits {
-			waits[i] = waiting{
-				intentNo: found.intentNo, position: int64(10_000 + i), channelNo: 1, sender: fmt.Sprint("sender-", i/maxComposed), sentAt: h.clock.Now(),
+			waits[i] = waiting.Message{ // ten of each sender, as many as one delivery takes
+				IntentNo: found.intentNo, Position: int64(10_000 + i), ChannelNo: 1, Sender: fmt.Sprint("sender-", i/10), SentAt: h.clock.Now(),
 			}
 		}
 		require.NoError(t, h.db.Write(context.Background(), func(tx *database.Tx) error {
@@ -322,7 +322,7 @@ func TestWhatWaitsCountsInTheWindow(t *testing.T) {
 		}
 		require.Equal(t, window, h.rows(t, "subscription_waiting", "1 = 1"))
 		for len(came) < len(sent) {
-			h.clock.Advance(composeLongest)
+			h.clock.Advance(waiting.Longest)
 			for _, d := range h.fetch(t, sub) {
 				came = append(came, spoken(d)...)
 				h.acknowledge(t, sub, d.GetNumber())

@@ -57,6 +57,9 @@ func (j *Judgement) At(now time.Time) *Judgement { return Judge(j.q.Message, j.q
 
 // Unclaimed returns the judgement as if nobody held a claim. It is what the message asks once its claims have ended.
 func (j *Judgement) Unclaimed() *Judgement {
+	if len(j.q.Claims) == 0 {
+		return j
+	}
 	facts := j.q.Facts
 	facts.Claims = nil
 	return Judge(j.q.Message, facts, j.q.now)
