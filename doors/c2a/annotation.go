@@ -74,10 +74,11 @@ func (c *connection) reaction(made *openintentv1.SubscriptionDelivery, m *openin
 }
 
 // edit returns the event of an edit, and cancels the one with the content that the edit replaced, unless that was answered. An edit that a
-// further one has replaced makes no event.
+// further one has replaced makes no event, and neither does one whose content the harness got with the message. An event that was not
+// acknowledged comes again.
 func (c *connection) edit(ctx context.Context, made *openintentv1.SubscriptionDelivery, m *openintentv1.Message) (*delivery, error) {
 	revision := made.GetAnnotation().GetRevision()
-	if m.GetRevision() > revision || c.handedOut.revision(m.GetId()) >= revision {
+	if m.GetRevision() > revision || made.GetAttempt() <= 1 && c.handedOut.revision(m.GetId()) >= revision {
 		return nil, nil
 	}
 	judged, err := c.caller.Attention.GetAttention(ctx, &openintentv1.GetAttentionRequest{ChannelId: m.GetChannelId(), MessageId: m.GetId()})
@@ -87,10 +88,8 @@ func (c *connection) edit(ctx context.Context, made *openintentv1.SubscriptionDe
 		}
 		return nil, err
 	}
-	if judged.GetReason() != "edited_after_response" {
-		if err := c.cancel(ctx, m.GetId(), "Message was edited before response"); err != nil {
-			return nil, err
-		}
+	if err := c.cancelReplaced(ctx, m, judged.GetReason()); err != nil {
+		return nil, err
 	}
 	c.handedOut.note(m)
 	d := c.terms.deliveryOf(c.caller.Agent, chat.Entry{
@@ -101,6 +100,14 @@ func (c *connection) edit(ctx context.Context, made *openintentv1.SubscriptionDe
 	}, made.GetChannelName(), made.GetAttempt())
 	d.event.EventID = chat.EditID(m.GetId(), revision)
 	return &d, nil
+}
+
+// cancelReplaced cancels the event with the content that an edit replaced, unless that was answered.
+func (c *connection) cancelReplaced(ctx context.Context, m *openintentv1.Message, reason string) error {
+	if reason == "edited_after_response" {
+		return nil
+	}
+	return c.cancel(ctx, m.GetId(), "Message was edited before response")
 }
 
 // mostRevisions is of how many messages a connection remembers which content the harness has.

@@ -46,6 +46,7 @@ func (c *connection) deliverOpen(ctx context.Context, item *openintentv1.InboxIt
 	if d.mode == modeSilent {
 		return nil
 	}
+	c.handedOut.note(item.GetMessage())
 	c.expected.handed(item.GetMessage(), item.GetAttention().DeadlineMs) //nolint:protogetter // unset is another thing than 0
 	id := requestID(d.event.EventID)
 	for d.attempt < backlogAttempts {

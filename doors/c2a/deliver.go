@@ -157,13 +157,19 @@ func (c *connection) eventOfMessage(ctx context.Context, made *openintentv1.Subs
 	case made.GetAttention() == nil:
 		return nil, nil
 	}
+	former := c.handedOut.revision(m.GetId())
 	c.handedOut.note(m)
 	c.expected.handed(m, made.GetAttention().DeadlineMs) //nolint:protogetter // unset is another thing than 0
 	d := c.terms.deliveryOf(c.caller.Agent, chat.Entry{
 		Message: m, Attention: made.GetAttention(), IntentID: made.GetIntentId(), Position: made.GetPosition(),
 	}, made.GetChannelName(), made.GetAttempt())
 	d.merge(made)
-	return &d, nil
+	if former == 0 || former >= revisionOf(m) {
+		return &d, nil
+	}
+	// The harness has the message already, with the content that an edit has replaced since.
+	d.event.EventID = chat.EditID(m.GetId(), revisionOf(m))
+	return &d, c.cancelReplaced(ctx, m, made.GetAttention().GetReason())
 }
 
 // cancel tells the harness to stop what an event began.

@@ -39,7 +39,7 @@ func TestAModelIsToldHowMuchItOwes(t *testing.T) {
 		require.Equal(t, []any{2.0, 2.0, 1.0, nil}, counts(ben, "inbox"))
 		ben.call(t, "reply", arguments{"message": owed.GetId(), "text": "I am at it."})
 		require.Equal(t, []any{1.0, 1.0, 1.0, nil}, counts(ben, "whoami"), "an answer does not discharge it")
-		require.Equal(t, 0.0, counts(alice, "whoami")[2], "what others owe to alice is no debt of alice")
+		require.Zero(t, counts(alice, "whoami")[2], "what others owe to alice is no debt of alice")
 
 		for range owedCounted {
 			ask(&openintentv1.Obligation{})
