@@ -1,7 +1,7 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build package check test test-sdks torture claims leases lease-model search soak siege conformance lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
+.PHONY: help run build package check test test-sdks torture claims leases lease-model quiet search soak siege conformance lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 
@@ -70,6 +70,9 @@ claims: ## Let a crowd fight for ROUNDS requests (1,000) with each engine and ch
 leases: ## Let a crowd fight for scopes in ROUNDS rounds (1,000) with each engine and check that each has one holder (SEED to repeat)
 	scripts/with-postgres.sh scripts/test-race.sh -count 1 -timeout 0 -v -run TestOneHolderAtATime ./e2e/leases \
 		-leases.rounds $(or $(ROUNDS),1000) -leases.seed $(SEED)
+
+quiet: ## Hold ROUNDS rounds (20) of random conversations to what must never be kept back from an agent, with each engine
+	scripts/with-postgres.sh scripts/test-race.sh -count 1 -timeout 0 -v ./e2e/quiet -quiet.rounds $(or $(ROUNDS),20)
 
 lease-model: ## Hold leases against a model in CHECKS random histories (25) with each engine
 	scripts/with-postgres.sh go test -tags leasemodel -count 1 -timeout 0 ./e2e -run TestLeasesAreAsTheModelSays \

@@ -1,6 +1,7 @@
 package quiet
 
 import (
+	"flag"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,18 +11,20 @@ import (
 	"openintent/e2e/replica"
 )
 
-// mustReach is what the conversations must have shown, because without it they prove little.
+// rounds is how many rounds of conversations each engine has. `make quiet` sets it.
+var rounds = flag.Int("quiet.rounds", leastRounds, "how many rounds of conversations each engine has")
+
+// mustReach is what many conversations must have shown, because without it they prove little. A few may miss some of it by chance.
 var mustReach = []string{
 	"obligation", "obligation_return", "mention", "direct_request", "role_request", "loop_brake", "claimed_by_other", "sender_wish",
 	"ambient", "status", "composed", "digest", "came later",
 }
 
 const (
-	// Each engine has at least some rounds of conversations, and more until all of mustReach has happened.
-	conversations = 3
+	conversations = 3 // each round
 	actsEach      = 25
-	leastRounds   = 1
-	mostRounds    = 20
+	leastRounds   = 2
+	manyRounds    = 20 // which must reach everything
 )
 
 func missing(reached map[string]int) (names []string) {
@@ -41,7 +44,7 @@ func TestNothingThatMustBeAnsweredIsKeptBack(t *testing.T) {
 			replicas := replica.Start(t, engine, replica.WithSubscriptions)
 			register(t, replicas[0])
 			reached := make(map[string]int)
-			for round := 0; !t.Failed() && (round < leastRounds || round < mostRounds && len(missing(reached)) > 0); round++ {
+			for round := 0; !t.Failed() && round < *rounds; round++ {
 				rapid.Check(t, func(t *rapid.T) {
 					w := newWorld(t, replicas, reached)
 					for range rapid.IntRange(1, actsEach).Draw(t, "acts") {
@@ -51,10 +54,9 @@ func TestNothingThatMustBeAnsweredIsKeptBack(t *testing.T) {
 					}
 					w.finish(t)
 				})
-				t.Logf("not reached yet: %v", missing(reached))
 			}
 			t.Logf("what was reached, and how often: %v", reached)
-			if !t.Failed() {
+			if !t.Failed() && *rounds >= manyRounds {
 				require.Empty(t, missing(reached), "the conversations do not reach these any more")
 			}
 		})
