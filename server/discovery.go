@@ -31,9 +31,10 @@ var capabilities = []string{
 	"intents", "events", "access-control", "tasks", "leases", "agents", "coordinators", "messaging", "server-sent-events",
 }
 
-// openDocuments returns the documents that the server publishes about itself, by path; reading them needs no key.
-func openDocuments(version string) (map[string]http.Handler, error) {
-	api, err := apiDocument()
+// openDocuments returns the documents that the server publishes about itself, by path; reading them needs no key. doors are the names of
+// those that are open.
+func openDocuments(version string, doors []string) (map[string]http.Handler, error) {
+	api, err := apiDocument(doors)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +54,7 @@ func openDocuments(version string) (map[string]http.Handler, error) {
 		"rfcUrls":      rfcURLs,
 		"capabilities": capabilities,
 		"openApiUrl":   "/openapi.json",
+		"doors":        listDoors(doors),
 	})
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -105,7 +104,7 @@ type openDoor struct {
 func newDoorway(g *gateway, connection grpc.ClientConnInterface, limits *streamLimits, cfg Config) *doorway {
 	d := &doorway{gateway: g, doors: make(map[string]openDoor), limits: limits, origins: cfg.corsOrigins()}
 	for _, name := range cfg.doors() {
-		made := openDoor{doorMakers[name](connection, g.options, cfg), name, cmp.Or(widePaths[name], "/"+name)}
+		made := openDoor{doorMakers[name](connection, g.options, cfg), name, pathOfDoor(name)}
 		d.doors[made.path] = made
 		if widePaths[name] != "" {
 			d.wide = append(d.wide, made)

@@ -30,6 +30,8 @@ type gatewayOptions struct {
 	Identity identity
 	// MaxBodyBytes bounds a request's body; 1 MiB when 0.
 	MaxBodyBytes int64
+	// Doors are the names of the doors that are open, for discovery.
+	Doors []string
 	// Version is the program's version, for discovery.
 	Version string
 	// Logger receives panics and the refusals that no interceptor sees; nil means no log.
@@ -79,7 +81,7 @@ func newGateway(connection *inProcess, options gatewayOptions) (*gateway, error)
 	if err != nil {
 		return nil, err
 	}
-	documents, err := openDocuments(options.Version)
+	documents, err := openDocuments(options.Version, options.Doors)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func everyRoute(t *testing.T) (all [][2]string) {
 	for _, route := range eventRoutes {
 		all = append(all, [2]string{http.MethodGet, route.before + "some" + route.after})
 	}
-	documents, err := openDocuments("")
+	documents, err := openDocuments("", nil)
 	require.NoError(t, err)
 	for path := range documents {
 		all = append(all, [2]string{http.MethodGet, path}, [2]string{http.MethodHead, path})

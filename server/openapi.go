@@ -12,8 +12,8 @@ import (
 )
 
 // apiDocument completes the generated OpenAPI document with what the annotations cannot express: the statuses of
-// creation and deletion, the problem form, and the paths that are not methods.
-func apiDocument() ([]byte, error) {
+// creation and deletion, the problem form, the paths that are not methods, and the doors that are open.
+func apiDocument(doors []string) ([]byte, error) {
 	var api openAPI
 	if err := json.Unmarshal(openapi.Document, &api); err != nil {
 		return nil, fmt.Errorf("reading the OpenAPI document: %w", err)
@@ -31,6 +31,7 @@ func apiDocument() ([]byte, error) {
 	if err := json.Unmarshal([]byte(problemDefinition), &api.Definitions); err != nil {
 		return nil, fmt.Errorf("completing the OpenAPI document: %w", err)
 	}
+	api.Doors = listDoors(doors)
 	text, err := json.Marshal(api)
 	if err != nil {
 		return nil, fmt.Errorf("writing the OpenAPI document: %w", err)
@@ -49,6 +50,8 @@ type openAPI struct {
 	Security            json.RawMessage                 `json:"security,omitempty"`
 	Paths               map[string]map[string]operation `json:"paths"`
 	Definitions         map[string]json.RawMessage      `json:"definitions"`
+	// Doors are the ways in for other protocols, of which OpenAPI knows nothing.
+	Doors []listedDoor `json:"x-doors"`
 }
 
 // operation is one method of one path.

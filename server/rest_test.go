@@ -67,7 +67,7 @@ func newRESTThatPings(t *testing.T, keepAlive time.Duration) *rest {
 	openintentv1.RegisterMessageServiceServer(inside, r.service)
 	openintentv1.RegisterSubscriptionServiceServer(inside, r.durable)
 	gateway, err := newGateway(inside, gatewayOptions{
-		Identity: keys, MaxBodyBytes: 4096, Version: "1.2.3", Logger: logger, Metrics: r.metrics,
+		Identity: keys, MaxBodyBytes: 4096, Version: "1.2.3", Doors: []string{"mcp", "repomesh"}, Logger: logger, Metrics: r.metrics,
 		Streams: streamTimes{keepAlive: keepAlive, refuse: time.Nanosecond, end: time.Nanosecond},
 	})
 	require.NoError(t, err)

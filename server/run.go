@@ -157,6 +157,7 @@ func newServer(
 	s.gateway, err = newGateway(inside, gatewayOptions{
 		Identity:     keys,
 		MaxBodyBytes: cfg.maxBodyBytes(),
+		Doors:        cfg.doors(),
 		Version:      cfg.Version,
 		Logger:       logger,
 		Metrics:      metrics,
