@@ -4,46 +4,76 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
+	"reflect"
 	"strings"
 
 	"openintent/fault"
+	"openintent/jsonvalue"
 )
 
-// ReadArguments reads what a model filled in for a tool. It refuses arguments that the tool does not have, and those that it needs and
-// that are missing.
-func ReadArguments(tool string, given json.RawMessage, required []string, into any) error {
-	if err := decodeArguments(tool, given, into); err != nil {
+// ReadArguments reads what somebody filled in for an action: one JSON object by the house's rules, or nothing, which stands for an empty
+// one. It refuses members that the action does not have, and those that it needs and that are missing.
+func ReadArguments(action string, given json.RawMessage, required []string, into any) error {
+	object, err := readObject(given, "arguments", action, into)
+	if err != nil {
 		return err
 	}
-	var members map[string]json.RawMessage
-	_ = json.Unmarshal(given, &members)
 	for _, name := range required {
-		if value, ok := members[name]; !ok || bytes.Equal(value, []byte("null")) {
-			return fault.BadField(name, "is missing; %s needs it.", tool)
+		if value, ok := object.Member(name); !ok || bytes.Equal(value, []byte("null")) {
+			return fault.BadField(name, "is missing; %s needs it.", action)
 		}
 	}
 	return nil
 }
 
-func decodeArguments(tool string, given json.RawMessage, into any) error {
-	if len(given) == 0 || bytes.Equal(given, []byte("null")) {
-		return nil
+// ReadBody reads the body of a request as ReadArguments reads arguments.
+func ReadBody(given []byte, into any) error {
+	_, err := readObject(given, "body", "this request", into)
+	return err
+}
+
+// readObject decodes an object. whole is how refusals call it, and action whose it is.
+func readObject(given []byte, whole, action string, into any) (jsonvalue.Object, error) {
+	if given = bytes.TrimSpace(given); len(given) == 0 || bytes.Equal(given, []byte("null")) {
+		given = []byte("{}")
 	}
-	decoder := json.NewDecoder(bytes.NewReader(given))
+	object, err := jsonvalue.ParseObject(given, "")
+	if err != nil {
+		var bad *jsonvalue.Violation
+		if errors.As(err, &bad) && bad.Path == "" {
+			bad.Path = whole
+		}
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(object))
 	decoder.DisallowUnknownFields()
-	err := decoder.Decode(into)
+	err = decoder.Decode(into)
 	var wrongType *json.UnmarshalTypeError
 	switch {
 	case err == nil:
-		return nil
+		return object, nil
 	case errors.As(err, &wrongType) && wrongType.Field != "":
-		return fault.BadField(wrongType.Field, "has the wrong type: it is a %s; tools/list has its schema.", wrongType.Value)
+		return nil, fault.BadField(wrongType.Field, "must be %s, and is of the type %s.", kindOf(wrongType.Type), wrongType.Value)
 	case strings.HasPrefix(err.Error(), "json: unknown field "):
-		return fault.BadField(strings.Trim(strings.TrimPrefix(err.Error(), "json: unknown field "), `"`),
-			"is no argument of %s; tools/list has them.", tool)
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fault.BadField("arguments", "end too early; send one JSON object.")
+		return nil, fault.BadField(strings.Trim(strings.TrimPrefix(err.Error(), "json: unknown field "), `"`),
+			"is no argument of %s; leave it out.", action)
 	}
-	return fault.BadField("arguments", "must be one JSON object.")
+	return nil, fault.BadField(whole, "cannot be read; %s takes other types.", action)
+}
+
+// kindOf names the type of JSON that becomes a type of Go.
+func kindOf(wanted reflect.Type) string {
+	switch wanted.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return "a whole number within bounds"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		return "a list"
+	}
+	return "an object"
 }

@@ -22,6 +22,7 @@
 // # Failure
 //
 // Every refusal of the contract becomes a Refusal (refusal.go), which each door puts into its protocol's form with the reason and
-// the sentence unchanged. The server bounds bodies, answers and simultaneous requests before a door sees a request
+// the sentence unchanged; over HTTP it has the status that the REST face gives it (refusal_http.go). What somebody fills in is read by one
+// rule, the house's (arguments.go). The server bounds bodies, answers and simultaneous requests before a door sees a request
 // (server/doors.go).
 package doors

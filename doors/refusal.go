@@ -24,13 +24,22 @@ type Refusal struct {
 	Facts map[string]string
 	// RetryAfter is how long to wait before another try; zero when waiting does not help.
 	RetryAfter time.Duration
+	// mark tells refusals of one code apart that have different HTTP statuses. It is a key of statusesOfMarks, or empty.
+	mark string
 }
 
-// codesOfFaults are the codes of what doors themselves refuse.
-var codesOfFaults = map[fault.Kind]codes.Code{
-	fault.Invalid: codes.InvalidArgument, fault.Denied: codes.PermissionDenied, fault.NotFound: codes.NotFound,
-	fault.Quota: codes.ResourceExhausted, fault.Conflict: codes.FailedPrecondition,
-	fault.PreconditionFailed: codes.FailedPrecondition, fault.MethodNotAllowed: codes.Unimplemented,
+// kindsOfFaults are the codes and marks of what doors themselves refuse.
+var kindsOfFaults = map[fault.Kind]struct {
+	code codes.Code
+	mark string
+}{
+	fault.Invalid:            {code: codes.InvalidArgument},
+	fault.Denied:             {code: codes.PermissionDenied},
+	fault.NotFound:           {code: codes.NotFound},
+	fault.Conflict:           {code: codes.FailedPrecondition},
+	fault.PreconditionFailed: {codes.FailedPrecondition, "PRECONDITION_FAILED"},
+	fault.MethodNotAllowed:   {codes.Unimplemented, "METHOD_NOT_ALLOWED"},
+	fault.Quota:              {codes.ResourceExhausted, "QUOTA"},
 }
 
 // RefusalOf returns the refusal in an error of a call, or in a door's own fault. Anything else is a failure of the server, of
@@ -38,11 +47,11 @@ var codesOfFaults = map[fault.Kind]codes.Code{
 func RefusalOf(err error) Refusal {
 	var own *fault.Fault
 	if errors.As(err, &own) {
-		code, known := codesOfFaults[own.Kind]
+		kind, known := kindsOfFaults[own.Kind]
 		if !known {
 			return internal
 		}
-		return Refusal{code, own.Reason, own.Message, own.Metadata, own.RetryAfter}
+		return Refusal{kind.code, own.Reason, own.Message, own.Metadata, own.RetryAfter, kind.mark}
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		err = status.FromContextError(err).Err()
@@ -58,6 +67,14 @@ func RefusalOf(err error) Refusal {
 			refusal.Reason, refusal.Facts = d.GetReason(), d.GetMetadata()
 		case *errdetails.RetryInfo:
 			refusal.RetryAfter = d.GetRetryDelay().AsDuration()
+		case *errdetails.PreconditionFailure:
+			for _, violation := range d.GetViolations() {
+				refusal.mark = violation.GetType()
+			}
+		case *errdetails.QuotaFailure:
+			for _, violation := range d.GetViolations() {
+				refusal.mark = violation.GetSubject()
+			}
 		}
 	}
 	return refusal

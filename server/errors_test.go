@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"openintent/database"
+	"openintent/doors"
 	"openintent/fault"
 )
 
@@ -94,7 +96,9 @@ func TestErrorClassesCoverEveryKind(t *testing.T) {
 		for _, class := range errorClasses {
 			if class.kind == kind {
 				seen++
-				require.Equal(t, class.http, httpStatus(statusOf(fault.New(kind, "R", "M"))))
+				refusal := statusOf(fault.New(kind, "R", "M"))
+				require.Equal(t, class.http, httpStatus(refusal))
+				require.Equal(t, class.http, doors.RefusalOf(refusal.Err()).HTTPStatus(), "doors answer as the REST face does")
 			}
 		}
 		require.Equal(t, 1, seen, "kind %d", kind)
@@ -107,6 +111,9 @@ func TestErrorsThatAreNoFaults(t *testing.T) {
 	require.Equal(t, 503, httpStatus(away))
 	require.Equal(t, 1, newProblem(away).retryAfter)
 	require.Equal(t, 499, httpStatus(toStatus(fmt.Errorf("x: %w", context.Canceled))))
+	for code, expected := range otherStatuses {
+		require.Equal(t, expected, doors.RefusalOf(status.Error(code, "x")).HTTPStatus())
+	}
 	require.False(t, database.IsUnavailable(errors.New("x")))
 }
 

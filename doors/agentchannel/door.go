@@ -1,18 +1,14 @@
 package agentchannel
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 
 	"openintent/doors"
-	"openintent/fault"
 )
 
 // Config is what the door needs.
@@ -35,12 +31,8 @@ func New(config Config) *Door { return &Door{config: config} }
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, err := d.answer(r)
 	if err != nil {
-		var refused *refusedMethod
-		if errors.As(err, &refused) {
-			w.Header().Set("Allow", refused.allowed)
-		}
 		refusal := doors.RefusalOf(err)
-		d.Refuse(w, statusFor(refusal), refusal)
+		d.Refuse(w, refusal.HTTPStatus(), refusal)
 		return
 	}
 	header := w.Header()
@@ -122,32 +114,6 @@ func readBody(r *http.Request) ([]byte, error) {
 	return io.ReadAll(r.Body)
 }
 
-// statuses are the HTTP statuses of refusals. Of some reasons the status is another than their code's.
-var (
-	statuses = map[codes.Code]int{
-		codes.InvalidArgument: http.StatusBadRequest, codes.OutOfRange: http.StatusBadRequest,
-		codes.Unauthenticated: http.StatusUnauthorized, codes.PermissionDenied: http.StatusForbidden, codes.NotFound: http.StatusNotFound,
-		codes.AlreadyExists: http.StatusConflict, codes.FailedPrecondition: http.StatusConflict, codes.Aborted: http.StatusConflict,
-		codes.ResourceExhausted: http.StatusTooManyRequests, codes.Unavailable: http.StatusServiceUnavailable,
-		codes.DeadlineExceeded: http.StatusRequestTimeout,
-	}
-	statusesOfReasons = map[string]int{
-		"DOCUMENT_CHANGED": http.StatusPreconditionFailed, "PAYLOAD_TOO_LARGE": http.StatusRequestEntityTooLarge,
-		reasonMethod: http.StatusMethodNotAllowed,
-	}
-)
-
-// statusFor returns the HTTP status of a refusal.
-func statusFor(refusal doors.Refusal) int {
-	if found, known := statusesOfReasons[refusal.Reason]; known {
-		return found
-	}
-	if found, known := statuses[refusal.Code]; known {
-		return found
-	}
-	return http.StatusInternalServerError
-}
-
 // help tells a caller without a key what a URL of this door is. It says nothing about the channel in the URL.
 const help = "This is the address of an agent channel. It takes a key. If the URL that you were given has a #, what stands behind the # is the " +
 	"key: send it as the header Authorization: Bearer KEY, and leave the # and what follows out of the request, as in " +
@@ -157,7 +123,7 @@ const help = "This is the address of an agent channel. It takes a key. If the UR
 func (d *Door) Refuse(w http.ResponseWriter, status int, refusal doors.Refusal) {
 	header := w.Header()
 	header.Set("Content-Type", "application/problem+json")
-	header.Set("Cache-Control", "no-store")
+	refusal.Announce(header, status)
 	said := map[string]any{"status": status, "reason": refusal.Reason, "detail": refusal.Message, "title": http.StatusText(status)}
 	for name, value := range refusal.Facts {
 		if _, taken := said[name]; !taken {
@@ -165,11 +131,7 @@ func (d *Door) Refuse(w http.ResponseWriter, status int, refusal doors.Refusal) 
 		}
 	}
 	if status == http.StatusUnauthorized {
-		header.Set("WWW-Authenticate", `Bearer realm="openintent"`)
 		said["help"] = help
-	}
-	if refusal.RetryAfter > 0 {
-		header.Set("Retry-After", strconv.Itoa(int((refusal.RetryAfter+time.Second-1)/time.Second)))
 	}
 	body, err := inJSON(said)
 	if err != nil {
@@ -178,15 +140,3 @@ func (d *Door) Refuse(w http.ResponseWriter, status int, refusal doors.Refusal) 
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
 }
-
-// reasonMethod is the reason of a wrong method on a path that there is.
-const reasonMethod = "METHOD_NOT_ALLOWED"
-
-// refusedMethod refuses a method, and says which are right.
-type refusedMethod struct {
-	*fault.Fault
-	allowed string
-}
-
-// Unwrap returns the refusal without the methods.
-func (r *refusedMethod) Unwrap() error { return r.Fault }

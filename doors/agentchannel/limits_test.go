@@ -19,7 +19,7 @@ func TestOneAgentsRequestsAreBounded(t *testing.T) {
 	}
 	_, err := u.enter("greedy")
 	require.Equal(t, "TOO_MANY_READS", doors.RefusalOf(err).Reason)
-	require.Equal(t, 429, statusFor(doors.RefusalOf(err)))
+	require.Equal(t, 429, doors.RefusalOf(err).HTTPStatus())
 	leave, err := u.enter("patient")
 	require.NoError(t, err)
 	leave()

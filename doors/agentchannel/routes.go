@@ -1,8 +1,6 @@
 package agentchannel
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -10,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"openintent/doors"
 	"openintent/fault"
-	"openintent/jsonvalue"
 )
 
 // route is what one path and method do.
@@ -80,8 +78,8 @@ func routeOf(r *http.Request) (*route, error) {
 			return &candidate, checkQuery(r.URL.RawQuery, candidate.queries)
 		}
 	}
-	return nil, &refusedMethod{fault.New(fault.MethodNotAllowed, reasonMethod, "This path takes %s only.",
-		strings.Join(allowed, " and ")), strings.Join(allowed, ", ")}
+	return nil, fault.New(fault.MethodNotAllowed, "METHOD_NOT_ALLOWED", "This path takes %s only.", strings.Join(allowed, " and ")).
+		With("allow", strings.Join(allowed, ", "))
 }
 
 // checkQuery refuses a query that has other keys than those, or one of them twice.
@@ -198,28 +196,5 @@ func decodeBody(r *http.Request, into any) error {
 	if err != nil {
 		return err
 	}
-	if body = bytes.TrimSpace(body); len(body) == 0 {
-		return nil
-	}
-	return decode(body, into)
-}
-
-// decode reads a JSON object by the house's rules, and refuses members that the object does not have.
-func decode(text []byte, into any) error {
-	if err := jsonvalue.Check(text, "body"); err != nil {
-		return err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(into)
-	var wrongType *json.UnmarshalTypeError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &wrongType) && wrongType.Field != "":
-		return fault.BadField(wrongType.Field, "has the wrong type: it is a %s.", wrongType.Value)
-	case strings.HasPrefix(err.Error(), "json: unknown field "):
-		return fault.BadField(strings.Trim(strings.TrimPrefix(err.Error(), "json: unknown field "), `"`), "is not known here; leave it out.")
-	}
-	return fault.BadField("body", "must be one JSON object.")
+	return doors.ReadBody(body, into)
 }

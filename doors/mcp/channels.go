@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"openintent/doors"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -187,7 +188,7 @@ func (l *channelList) intent(ctx context.Context, intent *openintentv1.Intent, f
 		return "", true, nil
 	}
 	titled := l.asksFor(intent.GetTitle())
-	entry := seenIntent{ID: intent.GetId(), Title: beginning(intent.GetTitle(), titleShown)}
+	entry := seenIntent{ID: intent.GetId(), Title: doors.Beginning(intent.GetTitle(), titleShown)}
 	defer func() {
 		if len(entry.Channels) > 0 || done && err == nil && titled && from == "" {
 			l.rows -= 1 + len(entry.Channels)
@@ -230,7 +231,7 @@ func (l *channelList) asksFor(text string) bool {
 func seen(c *openintentv1.Channel) seenChannel {
 	row := seenChannel{ID: c.GetId(), Messages: c.GetMessageCount(), Last: moment(c.GetLastMessageAt()), Name: c.GetName()}
 	if c.GetMemberPolicy() == openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT {
-		row.Members = word(c.GetMemberPolicy())
+		row.Members = doors.Word(c.GetMemberPolicy())
 	}
 	return row
 }

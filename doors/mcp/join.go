@@ -139,11 +139,11 @@ func (s *session) join(ctx context.Context, channel *openintentv1.Channel) (*joi
 		return nil, err
 	}
 	answer := &joinedAnswer{
-		Channel: channel.GetId(), Intent: channel.GetIntentId(), Closed: !isOpen(channel), Members: word(channel.GetMemberPolicy()),
+		Channel: channel.GetId(), Intent: channel.GetIntentId(), Closed: !isOpen(channel), Members: doors.Word(channel.GetMemberPolicy()),
 		TTL: channel.GetOptions().GetTtlSeconds(), Sent: channel.GetMessageCount(), Name: channel.GetName(), Messages: []messageAnswer{},
 	}
 	if channel.GetOptions().GetHistory() == openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN {
-		answer.History = word(channel.GetOptions().GetHistory())
+		answer.History = doors.Word(channel.GetOptions().GetHistory())
 	}
 	if !answer.Closed {
 		answer.Cursor = channel.GetCreatedAt().AsTime().Format(time.RFC3339Nano)
@@ -160,7 +160,7 @@ func (s *session) join(ctx context.Context, channel *openintentv1.Channel) (*joi
 	if err != nil && !gone(err) { // a guest does not see it
 		return nil, err
 	}
-	answer.Title, answer.Description = beginning(intent.GetTitle(), charterRoom/2), beginning(intent.GetDescription(), charterRoom)
+	answer.Title, answer.Description = doors.Beginning(intent.GetTitle(), charterRoom/2), doors.Beginning(intent.GetDescription(), charterRoom)
 	if !listed && !answer.Closed && intent.GetCreatedBy() != s.caller.Agent {
 		answer.Note = noteSilent
 	}

@@ -2,13 +2,11 @@ package mcp
 
 import (
 	"encoding/json"
-	"strings"
-	"unicode/utf8"
 
-	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"openintent/doors"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/jsonvalue"
 )
@@ -61,7 +59,7 @@ type messageAnswer struct {
 // shown returns a message as a model sees it, with at most room bytes of its payload. attention may be nil.
 func shown(m *openintentv1.Message, attention *openintentv1.Attention, room int) messageAnswer {
 	answer := messageAnswer{
-		ID: m.GetId(), From: m.GetSender(), To: m.GetTo(), Channel: m.GetChannelId(), Type: word(m.GetMessageType()),
+		ID: m.GetId(), From: m.GetSender(), To: m.GetTo(), Channel: m.GetChannelId(), Type: doors.Word(m.GetMessageType()),
 		At: moment(m.GetCreatedAt()), Expires: moment(m.GetExpiresAt()), Edited: m.EditedAt != nil, Deleted: m.DeletedAt != nil,
 		Subject: m.GetSubject(), Kind: m.GetKind(),
 	}
@@ -72,7 +70,7 @@ func shown(m *openintentv1.Message, attention *openintentv1.Attention, room int)
 		answer.Thread = m.GetThreadId()
 	}
 	if attention != nil {
-		answer.Policy, answer.Why = word(attention.GetPolicy()), attention.GetReason()
+		answer.Policy, answer.Why = doors.Word(attention.GetPolicy()), attention.GetReason()
 		answer.ClaimedBy = attention.GetClaim().GetHolder()
 	}
 	answer.show(m.GetPayload(), room)
@@ -85,7 +83,7 @@ func (a *messageAnswer) show(payload *structpb.Struct, room int) {
 		return
 	}
 	content, isText := contentOf(payload)
-	begin := beginning(content, room)
+	begin := doors.Beginning(content, room)
 	if len(begin) < len(content) {
 		a.Cut = len(content)
 	}
@@ -110,28 +108,6 @@ func contentOf(payload *structpb.Struct) (content string, isText bool) {
 		return "{}", false // what the contract hands out is JSON
 	}
 	return string(whole), false
-}
-
-// beginning returns at most so many bytes of a text and no part of a character.
-func beginning(text string, bytes int) string {
-	if len(text) <= bytes {
-		return text
-	}
-	for bytes > 0 && !utf8.RuneStart(text[bytes]) {
-		bytes--
-	}
-	return text[:bytes]
-}
-
-// word returns a value of an enum as the contract's JSON writes it, and "" for the unspecified one.
-func word(value protoreflect.Enum) string {
-	descriptor := value.Descriptor()
-	name := string(descriptor.Values().ByNumber(value.Number()).Name())
-	if value.Number() == 0 {
-		return ""
-	}
-	zero := string(descriptor.Values().ByNumber(0).Name())
-	return strings.ToLower(strings.TrimPrefix(name, strings.TrimSuffix(zero, "UNSPECIFIED")))
 }
 
 // moment returns a time to the second, which is enough for a model, and "" for none.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"openintent/doors"
 	"openintent/doors/agentchannel"
 )
 
@@ -149,7 +150,7 @@ func cutEvent(event *agentchannel.Event, room int) *eventShown {
 		shown.Payload = json.RawMessage(content)
 		return shown
 	}
-	shown.Cut, shown.Begin = len(content), beginning(content, room)
+	shown.Cut, shown.Begin = len(content), doors.Beginning(content, room)
 	return shown
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"openintent/doors"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -179,7 +180,7 @@ func (a *threadAnswer) reactionsIn(thread *openintentv1.Thread) map[string][]rea
 			break
 		}
 		shows[r.GetMessageId()] = append(shows[r.GetMessageId()], reactionAnswer{
-			r.GetAgentId(), r.GetSignal(), beginning(r.GetNote(), noteRoom), beginning(r.GetEta(), noteRoom),
+			r.GetAgentId(), r.GetSignal(), doors.Beginning(r.GetNote(), noteRoom), doors.Beginning(r.GetEta(), noteRoom),
 		})
 	}
 	return shows
@@ -209,7 +210,7 @@ func whole(message *openintentv1.Message, since string) (messageAnswer, error) {
 		from--
 	}
 	answer := shown(message, nil, wholeRoom)
-	part := beginning(content[from:], wholeRoom)
+	part := doors.Beginning(content[from:], wholeRoom)
 	if from > 0 {
 		answer.Text, answer.Payload, answer.Begin, answer.Cut = nil, nil, "", len(content)
 		if isText {

@@ -42,7 +42,7 @@ func (s *session) listResources(ctx context.Context, cursor string, answer *sdk.
 	for _, intent := range page.GetIntents() {
 		answer.Resources = append(answer.Resources, &sdk.Resource{
 			URI: resource{intentResource, intent.GetId()}.address(), Name: "intent " + intent.GetId(),
-			Title: beginning(intent.GetTitle(), listedTitleRoom), MIMEType: mimeType,
+			Title: doors.Beginning(intent.GetTitle(), listedTitleRoom), MIMEType: mimeType,
 		})
 	}
 	return nil

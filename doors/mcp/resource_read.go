@@ -6,6 +6,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"openintent/doors"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -66,9 +67,9 @@ func (s *session) readIntent(ctx context.Context, id string) (*intentRead, error
 		return nil, err
 	}
 	read := &intentRead{
-		Intent: intent.GetId(), Status: word(intent.GetStatus()), CreatedBy: intent.GetCreatedBy(),
+		Intent: intent.GetId(), Status: doors.Word(intent.GetStatus()), CreatedBy: intent.GetCreatedBy(),
 		Channels: []channelRead{}, More: channels.NextCursor != nil,
-		Title: intent.GetTitle(), Description: beginning(intent.GetDescription(), descriptionRoom),
+		Title: intent.GetTitle(), Description: doors.Beginning(intent.GetDescription(), descriptionRoom),
 	}
 	for _, channel := range channels.GetChannels() {
 		read.Channels = append(read.Channels, factsOf(channel))
@@ -94,7 +95,7 @@ type channelRead struct {
 // factsOf returns what a list shows of a channel.
 func factsOf(channel *openintentv1.Channel) channelRead {
 	return channelRead{
-		Channel: channel.GetId(), Status: word(channel.GetStatus()), Messages: channel.GetMessageCount(),
+		Channel: channel.GetId(), Status: doors.Word(channel.GetStatus()), Messages: channel.GetMessageCount(),
 		Last: moment(channel.GetLastMessageAt()), Name: channel.GetName(),
 	}
 }

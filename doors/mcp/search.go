@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"openintent/doors"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -45,7 +46,7 @@ func (s *session) search(ctx context.Context, given readArguments) (any, error) 
 	answer := foundAnswer{Incomplete: page.GetCompleteThrough() == nil, Next: page.GetNextCursor(), Messages: []messageAnswer{}}
 	for _, found := range page.GetMessages() {
 		row := shown(found.GetMessage(), nil, 0)
-		snippet := beginning(found.GetSnippet(), snippetRoom)
+		snippet := doors.Beginning(found.GetSnippet(), snippetRoom)
 		row.Text, row.Payload, row.Begin, row.Cut = &snippet, nil, "", 0
 		answer.Messages = append(answer.Messages, row)
 	}

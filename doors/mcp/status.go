@@ -157,10 +157,10 @@ func (s *session) presences(ctx context.Context) (any, error) {
 func presenceOf(agent *openintentv1.Agent, room int) presenceAnswer {
 	answer := presenceAnswer{
 		Agent: agent.GetAgentId(), Role: agent.GetRoleId(), DeadSince: moment(agent.GetPresumedDeadAt()),
-		Note: beginning(agent.GetStatusNote(), room),
+		Note: doors.Beginning(agent.GetStatusNote(), room),
 	}
 	if agent.GetStatus() != openintentv1.AgentStatus_AGENT_STATUS_ACTIVE {
-		answer.Status = word(agent.GetStatus())
+		answer.Status = doors.Word(agent.GetStatus())
 	}
 	return answer
 }

@@ -1,14 +1,12 @@
 package repomesh
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 
+	"openintent/doors"
 	"openintent/fault"
-	"openintent/jsonvalue"
 )
 
 // action is something that an agent can do: a tool over MCP, and a route over REST.
@@ -39,42 +37,11 @@ func newAction[A any](
 ) action {
 	return action{name, description, properties, required, func(ctx context.Context, s *session, given json.RawMessage) (any, error) {
 		var arguments A
-		if err := decode(name, given, required, &arguments); err != nil {
+		if err := doors.ReadArguments(name, given, required, &arguments); err != nil {
 			return nil, err
 		}
 		return run(ctx, s, arguments)
 	}}
-}
-
-// decode reads an action's arguments. It refuses what is no JSON object, and members that the action does not have.
-func decode(name string, given json.RawMessage, required []string, into any) error {
-	if len(bytes.TrimSpace(given)) == 0 || bytes.Equal(given, []byte("null")) {
-		given = json.RawMessage("{}")
-	}
-	object, err := jsonvalue.ParseObject(given, "arguments")
-	if err != nil {
-		return err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(object))
-	decoder.DisallowUnknownFields()
-	err = decoder.Decode(into)
-	var wrongType *json.UnmarshalTypeError
-	switch {
-	case err == nil:
-	case errors.As(err, &wrongType) && wrongType.Field != "":
-		return fault.BadField(wrongType.Field, "has the wrong type: it is a %s.", wrongType.Value)
-	case strings.HasPrefix(err.Error(), "json: unknown field "):
-		return fault.BadField(strings.Trim(strings.TrimPrefix(err.Error(), "json: unknown field "), `"`),
-			"is no argument of %s; leave it out.", name)
-	default:
-		return fault.BadField("arguments", "must be one JSON object.")
-	}
-	for _, needed := range required {
-		if member, ok := object.Member(needed); !ok || bytes.Equal(member, []byte("null")) {
-			return fault.BadField(needed, "is missing; %s needs it.", name)
-		}
-	}
-	return nil
 }
 
 // repeats is what the arguments of every action may say: how often the caller has tried before (see retriesIn).

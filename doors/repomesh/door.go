@@ -68,7 +68,7 @@ func (d *Door) answer(w http.ResponseWriter, s *session, found route, given []by
 	if s != nil {
 		from = s.caller.Agent
 	}
-	refuse(w, statusOf(refusal), errorOf(from, found.action.name, retriesIn(given), refusal), refusal)
+	refuse(w, refusal.HTTPStatus(), errorOf(from, found.action.name, retriesIn(given), refusal), refusal)
 }
 
 // Refuse answers a request that the server does not let reach the door.

@@ -31,7 +31,7 @@ func TestTheProtocolsExamplesAreTaken(t *testing.T) {
 			"message":"Resource already locked","retry_after_ms":2000,"retry_count":1}}`,
 	} {
 		var given logArguments
-		require.NoError(t, decode("event.log", json.RawMessage(example), nil, &given), example)
+		require.NoError(t, doors.ReadArguments("event.log", json.RawMessage(example), nil, &given), example)
 		_, err := ann().draft(given)
 		require.NoError(t, err, example)
 	}
@@ -60,7 +60,7 @@ func FuzzDraft(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var given logArguments
-		if decode("event.log", text, []string{"payload"}, &given) != nil {
+		if doors.ReadArguments("event.log", text, []string{"payload"}, &given) != nil {
 			return
 		}
 		d, err := ann().draft(given)
@@ -88,13 +88,13 @@ func FuzzArguments(f *testing.F) {
 	f.Add(2, []byte(`{"capabilities":"a, b,,"}`))
 	f.Fuzz(func(t *testing.T, which int, text []byte) {
 		var list listArguments
-		if decode("event.list", text, nil, &list) == nil {
+		if doors.ReadArguments("event.list", text, nil, &list) == nil {
 			if g, err := list.gathering(ann()); err == nil {
 				require.NotNil(t, g.page().Events, "a list is never null")
 			}
 		}
 		var register registerArguments
-		if decode("agent.register", text, nil, &register) == nil {
+		if doors.ReadArguments("agent.register", text, nil, &register) == nil {
 			_, _, _ = capabilitiesOf(register.Capabilities)
 		}
 		require.GreaterOrEqual(t, retriesIn(text), 0)

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"time"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"openintent/doors"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/jsonvalue"
 )
@@ -164,7 +164,7 @@ func (e *event) cut(room int) {
 	}
 	for _, name := range []string{"content", "message", "summary"} {
 		if text, isText := e.Payload[name].(string); isText {
-			short[name] = beginning(text, room)
+			short[name] = doors.Beginning(text, room)
 		}
 	}
 	e.Payload = short
@@ -172,17 +172,6 @@ func (e *event) cut(room int) {
 
 // baseRoom is what the members of the base format may take beside the content.
 const baseRoom = 600
-
-// beginning returns at most so many bytes of a text and no part of a character.
-func beginning(text string, bytes int) string {
-	if len(text) <= bytes {
-		return text
-	}
-	for bytes > 0 && !utf8.RuneStart(text[bytes]) {
-		bytes--
-	}
-	return text[:bytes]
-}
 
 // size is about how many bytes the event takes in an answer.
 func (e *event) size() int {

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"openintent/doors"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -106,7 +107,7 @@ func failedTests(payload map[string]any) map[string]string {
 
 // bug makes a task of a test that fails again and again, and returns its id. If such a task is still open, it returns that one's.
 func (s *session) bug(ctx context.Context, d *draft, first *openintentv1.Message, f failure, what string) (string, error) {
-	goal := "Fix flaky test: " + beginning(f.Test, goalRoom)
+	goal := "Fix flaky test: " + doors.Beginning(f.Test, goalRoom)
 	earlier, err := s.caller.Events.ListEvents(ctx, &openintentv1.ListEventsRequest{
 		IntentId: s.intent, EventType: new("task.created"), Since: first.GetCreatedAt(), Order: new("desc"), Limit: new(int32(mostFetched)),
 	})
@@ -134,7 +135,7 @@ func (s *session) bug(ctx context.Context, d *draft, first *openintentv1.Message
 	}
 	made, err := s.caller.Tasks.CreateTask(ctx, &openintentv1.CreateTaskRequest{
 		IntentId: s.intent, Name: goal, Priority: new(int32(bugPriority)), Metadata: metadata,
-		Description: new("Test failed " + strconv.Itoa(f.Failures) + " times with: " + beginning(what, findingRoom)),
+		Description: new("Test failed " + strconv.Itoa(f.Failures) + " times with: " + doors.Beginning(what, findingRoom)),
 	})
 	return made.GetId(), err
 }

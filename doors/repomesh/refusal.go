@@ -3,8 +3,6 @@ package repomesh
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
-	"strconv"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -119,46 +117,13 @@ func retriesIn(given json.RawMessage) int {
 	return said.Count
 }
 
-// statuses are the HTTP statuses of refusals.
-var statuses = map[codes.Code]int{
-	codes.InvalidArgument:    http.StatusBadRequest,
-	codes.Unauthenticated:    http.StatusUnauthorized,
-	codes.PermissionDenied:   http.StatusForbidden,
-	codes.NotFound:           http.StatusNotFound,
-	codes.Unimplemented:      http.StatusMethodNotAllowed,
-	codes.AlreadyExists:      http.StatusConflict,
-	codes.FailedPrecondition: http.StatusConflict,
-	codes.Aborted:            http.StatusConflict,
-	codes.ResourceExhausted:  http.StatusTooManyRequests,
-	codes.Unavailable:        http.StatusServiceUnavailable,
-	codes.DeadlineExceeded:   http.StatusRequestTimeout,
-}
-
-// tooLarge are the reasons of what is larger than it may be. The contract gives them the same code as quotas.
-var tooLarge = []string{"BODY_TOO_LARGE", "PAYLOAD_TOO_LARGE", "TOO_LARGE"}
-
-func statusOf(refusal doors.Refusal) int {
-	if slices.Contains(tooLarge, refusal.Reason) {
-		return http.StatusRequestEntityTooLarge
-	}
-	if status, known := statuses[refusal.Code]; known {
-		return status
-	}
-	return http.StatusInternalServerError
-}
-
 // refuse writes a refusal.
 func refuse(w http.ResponseWriter, status int, said refusedEvent, refusal doors.Refusal) {
-	switch {
-	case status == http.StatusUnauthorized:
-		w.Header().Set("WWW-Authenticate", `Bearer realm="openintent"`)
-	case said.Payload.RetryAfter != nil:
-		seconds := (time.Duration(*said.Payload.RetryAfter)*time.Millisecond + time.Second - 1) / time.Second
-		w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))
+	refusal.RetryAfter = 0
+	if said.Payload.RetryAfter != nil { // the protocol has its own times for some
+		refusal.RetryAfter = time.Duration(*said.Payload.RetryAfter) * time.Millisecond
 	}
-	if status == http.StatusMethodNotAllowed {
-		w.Header().Set("Allow", refusal.Facts["allow"])
-	}
+	refusal.Announce(w.Header(), status)
 	write(w, status, said)
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"openintent/doors"
 	"openintent/fault"
 )
 
@@ -103,10 +104,8 @@ func (r route) arguments(request *http.Request) (json.RawMessage, error) {
 		return body, nil
 	}
 	members := make(map[string]json.RawMessage)
-	if len(strings.TrimSpace(string(body))) > 0 {
-		if err := decode(r.action.name, body, nil, &members); err != nil {
-			return nil, err
-		}
+	if err := doors.ReadArguments(r.action.name, body, nil, &members); err != nil {
+		return nil, err
 	}
 	if request.Method == http.MethodGet {
 		if err := r.action.query(request, members); err != nil {

@@ -102,7 +102,7 @@ func (d *draft) found(sent *openintentv1.Message) func(*openintentv1.Task) (chan
 		for _, m := range registry["review.finding"] {
 			switch said := d.values[m.name].(type) {
 			case string:
-				finding[m.name] = beginning(said, findingRoom)
+				finding[m.name] = doors.Beginning(said, findingRoom)
 			case float64:
 				finding[m.name] = said
 			}

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"openintent/doors"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -65,7 +66,7 @@ func taskStatusOf(word string) (openintentv1.TaskStatus, error) {
 // taskOf returns a task in the protocol's form, with at most room bytes of what agents wrote beside its goal.
 func taskOf(t *openintentv1.Task, room int) task {
 	made := task{
-		ID: t.GetId(), Goal: t.GetName(), Description: beginning(t.GetDescription(), room), Status: taskStatuses[t.GetStatus()],
+		ID: t.GetId(), Goal: t.GetName(), Description: doors.Beginning(t.GetDescription(), room), Status: taskStatuses[t.GetStatus()],
 		Priority: t.GetPriority(), Assignee: t.AssignedAgent, Version: t.GetVersion(), Attempt: t.GetAttempt(), Blocked: t.BlockedReason,
 		CreatedAt: stamp(t.GetCreatedAt()), Details: make(map[string]any),
 	}
