@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"openintent/e2e/c2a/played"
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -14,27 +15,27 @@ import (
 func TestAnEditReplacesItsEvent(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		s := newScene(t, h)
-		bob := connect(t, &h.Clients, "bob", june2, every)
+		bob := played.Connect(t, &h.Clients, "bob", played.June2, played.Every)
 		question := s.asks(t, "ann", "bob", "old words")
-		bob.accept(t, bob.next(t))
+		bob.Accept(t, bob.Next(t))
 		s.edits(t, question, "new words", false)
-		event, reason := bob.cancelled(t)
+		event, reason := bob.Cancelled(t)
 		require.Equal(t, []string{question.GetId(), "Message was edited before response"}, []string{event, reason})
-		d := bob.next(t)
-		require.Equal(t, question.GetId()+".2", d.event())
-		require.Equal(t, []string{"new words"}, d.content())
-		require.Equal(t, "must_respond", d.at("attention.policy"))
-		bob.accept(t, d)
+		d := bob.Next(t)
+		require.Equal(t, question.GetId()+".2", d.Event())
+		require.Equal(t, []string{"new words"}, d.Content())
+		require.Equal(t, "must_respond", d.At("attention.policy"))
+		bob.Accept(t, d)
 
 		// The new event takes its own answer.
-		bob.tool(t, "chat.send_message", object{
-			"target": object{"conversationId": s.channel}, "content": "Yes.", "inReplyTo": d.event(), "idempotencyKey": "k",
+		bob.Tool(t, "chat.send_message", object{
+			"target": object{"conversationId": s.channel}, "content": "Yes.", "inReplyTo": d.Event(), "idempotencyKey": "k",
 			"visibility": "dm", "directedness": "to_me",
 		})
 		s.edits(t, question, "newer words", true)
-		d = bob.next(t)
-		require.Equal(t, question.GetId()+".3", d.event())
-		require.Equal(t, "edited_after_response", d.at("attention.reason"))
+		d = bob.Next(t)
+		require.Equal(t, question.GetId()+".3", d.Event())
+		require.Equal(t, "edited_after_response", d.At("attention.reason"))
 	})
 }
 
@@ -50,12 +51,12 @@ func (s *scene) edits(t *testing.T, m *openintentv1.Message, text string, supers
 func TestADeletionCancelsItsEvent(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		s := newScene(t, h)
-		bob := connect(t, &h.Clients, "bob", june24, every)
+		bob := played.Connect(t, &h.Clients, "bob", played.June24, played.Every)
 		question := s.asks(t, "ann", "bob", "never mind")
-		bob.accept(t, bob.next(t))
+		bob.Accept(t, bob.Next(t))
 		_, err := h.As("ann").Messages.DeleteMessage(t.Context(), &openintentv1.DeleteMessageRequest{ChannelId: s.channel, MessageId: question.GetId()})
 		require.NoError(t, err)
-		event, reason := bob.cancelled(t)
+		event, reason := bob.Cancelled(t)
 		require.Equal(t, []string{question.GetId(), "Message was deleted"}, []string{event, reason})
 	})
 }
@@ -64,15 +65,15 @@ func TestADeletionCancelsItsEvent(t *testing.T) {
 func TestAnExpiredRequestIsCancelled(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		s := newScene(t, h)
-		bob := connect(t, &h.Clients, "bob", june2, every)
+		bob := played.Connect(t, &h.Clients, "bob", played.June2, played.Every)
 		s.ready(t, bob)
 		question := s.message(t, "ann", "bob", "quickly", func(r *openintentv1.SendMessageRequest) {
 			r.MessageType, r.ExpiresInSeconds = openintentv1.MessageType_MESSAGE_TYPE_REQUEST.Enum(), new(2.5)
 		})
-		f := bob.incoming(t, "nothing comes")
+		f := bob.Incoming(t, "nothing comes")
 		if f.Method == "chat/deliver" { // it came before its time was over
-			bob.accept(t, bob.asDelivery(t, f))
-			event, _ := bob.cancelled(t)
+			bob.Accept(t, bob.AsDelivery(t, f))
+			event, _ := bob.Cancelled(t)
 			require.Equal(t, question.GetId(), event)
 		}
 	})
@@ -82,8 +83,8 @@ func TestAnExpiredRequestIsCancelled(t *testing.T) {
 func TestAReactionIsAKnock(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		s := newScene(t, h)
-		bob := connect(t, &h.Clients, "bob", june2, every)
-		said := bob.tool(t, "chat.send_message", object{
+		bob := played.Connect(t, &h.Clients, "bob", played.June2, played.Every)
+		said := bob.Tool(t, "chat.send_message", object{
 			"target": object{"conversationId": s.channel}, "content": "I will take it.", "idempotencyKey": "k",
 			"visibility": "channel", "directedness": "ambient",
 		})
@@ -93,14 +94,14 @@ func TestAReactionIsAKnock(t *testing.T) {
 				ChannelId: s.channel, MessageId: own, Signal: signal, Note: new("the note of ann"),
 			})
 			require.NoError(t, err)
-			d := bob.next(t)
-			d.holds(t, object{
+			d := bob.Next(t)
+			d.Holds(t, object{
 				"injection.mode": "notify", "attention.policy": policy, "attention.reason": "reaction", "knock.from": "agent:ann",
 				"knock.topic": signal + " on your message in talk",
 			})
-			require.NotContains(t, d.text, "the note of ann")
-			bob.accept(t, d)
-			pulled := bob.tool(t, "chat.read_thread", object{"inReplyTo": d.event()})
+			require.NotContains(t, d.Text, "the note of ann")
+			bob.Accept(t, d)
+			pulled := bob.Tool(t, "chat.read_thread", object{"inReplyTo": d.Event()})
 			require.Contains(t, pulled["reactions"], object{"eventId": own, "from": "ann", "signal": signal, "note": "the note of ann"})
 		}
 	})

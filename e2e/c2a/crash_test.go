@@ -8,6 +8,7 @@ import (
 
 	"openintent/database"
 	"openintent/database/databasetest"
+	"openintent/e2e/c2a/played"
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -18,10 +19,10 @@ type ledger struct {
 	handled []string
 }
 
-func (l *ledger) persist(d delivered) {
-	if !l.seen[d.event()] {
-		l.seen[d.event()] = true
-		l.handled = append(l.handled, d.content()...)
+func (l *ledger) persist(d played.Delivery) {
+	if !l.seen[d.Event()] {
+		l.seen[d.Event()] = true
+		l.handled = append(l.handled, d.Content()...)
 	}
 }
 
@@ -43,27 +44,27 @@ func TestAHarnessThatCrashesLosesNothingOnOneServer(t *testing.T) {
 func crash(t *testing.T, s *scene, servers []*harness.Server) {
 	t.Helper()
 	connected := 0
-	again := func() *script {
+	again := func() *played.Harness {
 		connected++
-		return connect(t, &servers[connected%2].Clients, "bob", june2, every)
+		return played.Connect(t, &servers[connected%2].Clients, "bob", played.June2, played.Every)
 	}
 	kept := &ledger{seen: make(map[string]bool)}
 	bob := again()
 	s.asks(t, "ann", "bob", "one")
-	kept.persist(bob.next(t))
-	bob.leave() // after it has persisted, and before it has acknowledged
+	kept.persist(bob.Next(t))
+	bob.Leave() // after it has persisted, and before it has acknowledged
 
 	bob = again()
-	first := bob.next(t)
+	first := bob.Next(t)
 	kept.persist(first)
-	bob.accept(t, first)
+	bob.Accept(t, first)
 	s.asks(t, "ann", "bob", "two")
-	kept.persist(bob.next(t))
+	kept.persist(bob.Next(t))
 	second := s.asks(t, "ann", "bob", "three")
-	third := bob.next(t)
+	third := bob.Next(t)
 	kept.persist(third)
-	bob.accept(t, third)
-	bob.leave() // the acknowledgement may be on its way
+	bob.Accept(t, third)
+	bob.Leave() // the acknowledgement may be on its way
 
 	_, err := s.As("ann").Messages.DeleteMessage(t.Context(), &openintentv1.DeleteMessageRequest{
 		ChannelId: s.channel, MessageId: second.GetId(),
@@ -75,17 +76,17 @@ func crash(t *testing.T, s *scene, servers []*harness.Server) {
 	bob = again()
 	deleted, fourth := "", false
 	for deleted == "" || !fourth {
-		f := take(t, bob, bob.came, "something is missing")
+		f := played.Take(t, bob, bob.Came, "something is missing")
 		if f.Method == "notifications/cancelled" {
 			deleted = second.GetId()
 			require.Contains(t, string(f.Params), deleted)
 			require.Contains(t, string(f.Params), "Message was deleted")
 			continue
 		}
-		d := bob.asDelivery(t, f)
+		d := bob.AsDelivery(t, f)
 		kept.persist(d)
-		bob.accept(t, d)
-		fourth = fourth || d.content()[0] == "four"
+		bob.Accept(t, d)
+		fourth = fourth || d.Content()[0] == "four"
 	}
 	require.Equal(t, []string{"one", "two", "three", "four"}, kept.handled)
 }
@@ -94,19 +95,19 @@ func crash(t *testing.T, s *scene, servers []*harness.Server) {
 func TestWhatWasNotAcknowledgedComesAgain(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		s := newScene(t, h)
-		bob := connect(t, &h.Clients, "bob", june2, every)
+		bob := played.Connect(t, &h.Clients, "bob", played.June2, played.Every)
 		s.ready(t, bob)
 		s.message(t, "ann", "bob", "one", nil)
-		first := bob.next(t)
-		bob.say(t, object{"jsonrpc": "2.0", "id": first.id, "error": object{"code": 1, "message": "no room"}})
+		first := bob.Next(t)
+		bob.Say(t, object{"jsonrpc": "2.0", "id": first.ID, "error": object{"code": 1, "message": "no room"}})
 
-		bob = connect(t, &h.Clients, "bob", june2, every)
-		again := bob.next(t)
-		require.Equal(t, first.event(), again.event())
-		require.Equal(t, first.at("reliability.idempotencyKey"), again.at("reliability.idempotencyKey"))
-		bob.accept(t, again)
+		bob = played.Connect(t, &h.Clients, "bob", played.June2, played.Every)
+		again := bob.Next(t)
+		require.Equal(t, first.Event(), again.Event())
+		require.Equal(t, first.At("reliability.idempotencyKey"), again.At("reliability.idempotencyKey"))
+		bob.Accept(t, again)
 		s.message(t, "ann", "bob", "two", nil)
-		require.Equal(t, []string{"two"}, bob.next(t).content())
+		require.Equal(t, []string{"two"}, bob.Next(t).Content())
 	})
 }
 
@@ -114,14 +115,14 @@ func TestWhatWasNotAcknowledgedComesAgain(t *testing.T) {
 func TestASecondConnectionReplacesTheFirst(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		s := newScene(t, h)
-		first := connect(t, &h.Clients, "bob", june2, every)
+		first := played.Connect(t, &h.Clients, "bob", played.June2, played.Every)
 		s.ready(t, first)
-		second := connect(t, &h.Clients, "bob", june24, every)
-		<-first.over
-		require.Equal(t, websocket.StatusPolicyViolation, websocket.CloseStatus(first.why), "%v", first.why)
-		require.ErrorContains(t, first.why, "REPLACED")
+		second := played.Connect(t, &h.Clients, "bob", played.June24, played.Every)
+		<-first.Over
+		require.Equal(t, websocket.StatusPolicyViolation, websocket.CloseStatus(first.Why), "%v", first.Why)
+		require.ErrorContains(t, first.Why, "REPLACED")
 		s.message(t, "ann", "bob", "who is there?", nil)
-		require.Equal(t, []string{"who is there?"}, second.next(t).content())
+		require.Equal(t, []string{"who is there?"}, second.Next(t).Content())
 	})
 }
 
@@ -131,19 +132,19 @@ func TestTheFirstConnectionBringsOpenRequests(t *testing.T) {
 		s := newScene(t, h)
 		s.message(t, "ann", "bob", "long ago", nil)
 		open := s.asks(t, "ann", "bob", "still open")
-		bob := connect(t, &h.Clients, "bob", june2, every)
-		d := bob.next(t)
-		require.Equal(t, open.GetId(), d.event())
-		bob.leave()
+		bob := played.Connect(t, &h.Clients, "bob", played.June2, played.Every)
+		d := bob.Next(t)
+		require.Equal(t, open.GetId(), d.Event())
+		bob.Leave()
 
-		bob = connect(t, &h.Clients, "bob", june2, every)
-		d = bob.next(t)
-		require.Equal(t, open.GetId(), d.event(), "it was not acknowledged")
-		bob.accept(t, d)
+		bob = played.Connect(t, &h.Clients, "bob", played.June2, played.Every)
+		d = bob.Next(t)
+		require.Equal(t, open.GetId(), d.Event(), "it was not acknowledged")
+		bob.Accept(t, d)
 		s.message(t, "ann", "bob", "new", nil)
-		d = bob.next(t)
-		require.Equal(t, []string{"new"}, d.content())
-		bob.accept(t, d)
+		d = bob.Next(t)
+		require.Equal(t, []string{"new"}, d.Content())
+		bob.Accept(t, d)
 	})
 }
 
@@ -151,17 +152,17 @@ func TestTheFirstConnectionBringsOpenRequests(t *testing.T) {
 func TestAServerThatStopsEndsItsConnections(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		s := newScene(t, h)
-		bob := connect(t, &h.Clients, "bob", june2, every)
+		bob := played.Connect(t, &h.Clients, "bob", played.June2, played.Every)
 		s.ready(t, bob)
-		silent := dial(t, &h.Clients, harness.Key, "carl")
+		silent := played.Dial(t, &h.Clients, harness.Key, "carl")
 		require.NoError(t, h.Stop())
-		for _, one := range []*script{bob, silent} {
-			<-one.over
-			require.Equal(t, websocket.StatusGoingAway, websocket.CloseStatus(one.why), "%v", one.why)
+		for _, one := range []*played.Harness{bob, silent} {
+			<-one.Over
+			require.Equal(t, websocket.StatusGoingAway, websocket.CloseStatus(one.Why), "%v", one.Why)
 		}
 		h.Start(t)
-		bob = connect(t, &h.Clients, "bob", june2, every)
+		bob = played.Connect(t, &h.Clients, "bob", played.June2, played.Every)
 		s.message(t, "ann", "bob", "back again", nil)
-		require.Equal(t, []string{"back again"}, bob.next(t).content())
+		require.Equal(t, []string{"back again"}, bob.Next(t).Content())
 	})
 }

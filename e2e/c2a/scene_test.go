@@ -6,9 +6,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"openintent/e2e/c2a/played"
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
 )
+
+// object is a value whose form a test does not spell out.
+type object = map[string]any
 
 // collectOne asks for one answer.
 var collectOne = structpb.NewStringValue("one")
@@ -71,10 +75,10 @@ func (s *scene) role(t *testing.T, agent, role string) {
 }
 
 // ready sends bob's harness a first message, which the harness acknowledges.
-func (s *scene) ready(t *testing.T, bob *script) {
+func (s *scene) ready(t *testing.T, bob *played.Harness) {
 	t.Helper()
 	s.message(t, "ann", "bob", "are you there?", nil)
-	d := bob.next(t)
-	require.Equal(t, []string{"are you there?"}, d.content())
-	bob.accept(t, d)
+	d := bob.Next(t)
+	require.Equal(t, []string{"are you there?"}, d.Content())
+	bob.Accept(t, d)
 }

@@ -9,11 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/e2e/c2a/played"
 	"openintent/e2e/harness"
 )
 
 // start starts `openintent c2a` for an agent, as its harness does.
-func start(t *testing.T, address, agent string) *script {
+func start(t *testing.T, address, agent string) *played.Harness {
 	t.Helper()
 	command := exec.Command(harness.Executable(t), "c2a", "--server", address, "--api-key", harness.Key, "--agent", agent)
 	in, err := command.StdinPipe()
@@ -23,22 +24,22 @@ func start(t *testing.T, address, agent string) *script {
 	var log strings.Builder
 	command.Stderr = &log
 	require.NoError(t, command.Start())
-	s := newScript(func(text []byte) error {
+	s := played.New(func(text []byte) error {
 		_, err := in.Write(append(text, '\n'))
 		return err
 	})
-	s.leave = func() { _ = in.Close() }
+	s.Leave = func() { _ = in.Close() }
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 8<<20)
-	go s.read(func() ([]byte, error) {
+	go s.Read(func() ([]byte, error) {
 		if !lines.Scan() {
 			return nil, io.EOF
 		}
 		return lines.Bytes(), nil
 	})
 	t.Cleanup(func() {
-		s.leave()
-		<-s.over
+		s.Leave()
+		<-s.Over
 		_ = command.Wait()
 		require.Contains(t, log.String(), "connected; waiting for the client's calls")
 	})
@@ -51,21 +52,21 @@ func TestTheProgramServesOnStandardInputAndOutput(t *testing.T) {
 		s := newScene(t, h)
 		line := h.Line(t)
 		bob := start(t, line.GRPCAddress(), "bob")
-		bob.initialize(t, june2, every)
+		bob.Initialize(t, played.June2, played.Every)
 		s.ready(t, bob)
 		require.NoError(t, h.Stop())
-		require.Equal(t, "UNAVAILABLE", bob.refused(t, "chat.list_events", nil))
+		require.Equal(t, "UNAVAILABLE", bob.Refused(t, "chat.list_events", nil))
 		h.Start(t)
 		question := s.asks(t, "ann", "bob", "still there?")
-		d := bob.next(t)
-		require.Equal(t, question.GetId(), d.event())
-		bob.accept(t, d)
-		bob.tool(t, "chat.react", object{"inReplyTo": d.event(), "signal": "done"})
+		d := bob.Next(t)
+		require.Equal(t, question.GetId(), d.Event())
+		bob.Accept(t, d)
+		bob.Tool(t, "chat.react", object{"inReplyTo": d.Event(), "signal": "done"})
 
 		// Another connection takes the place of the program, which ends.
-		other := connect(t, &h.Clients, "bob", june24, every)
-		<-bob.over
+		other := played.Connect(t, &h.Clients, "bob", played.June24, played.Every)
+		<-bob.Over
 		s.message(t, "ann", "bob", "hello", nil)
-		require.Equal(t, []string{"hello"}, other.next(t).content())
+		require.Equal(t, []string{"hello"}, other.Next(t).Content())
 	})
 }

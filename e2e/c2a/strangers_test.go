@@ -9,6 +9,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
+	"openintent/e2e/c2a/played"
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -68,8 +69,8 @@ func TestAStrangerTakesNothing(t *testing.T) {
 		direct := s.asks(t, "ann", "bob", "secret")
 		before := h.Operator().REST(t, "GET", "/v1/intents/"+s.intent+"/events?limit=1000", "").Body
 
-		stranger := dial(t, &h.Clients, harness.BoundKey, "")
-		stranger.initialize(t, june2, every)
+		stranger := played.Dial(t, &h.Clients, harness.BoundKey, "")
+		stranger.Initialize(t, played.June2, played.Every)
 		const nobodys = "msg_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 		for _, message := range []string{told.GetId(), direct.GetId(), nobodys} {
 			for tool, further := range map[string]object{
@@ -82,46 +83,46 @@ func TestAStrangerTakesNothing(t *testing.T) {
 				for name, value := range further {
 					given[name] = value
 				}
-				require.Equal(t, "MESSAGE_NOT_FOUND", stranger.refused(t, tool, given), "%s %s", tool, message)
+				require.Equal(t, "MESSAGE_NOT_FOUND", stranger.Refused(t, tool, given), "%s %s", tool, message)
 			}
 		}
-		require.Equal(t, "FORBIDDEN", stranger.refused(t, "chat.read_thread", object{"conversationId": room.GetId()}))
-		require.Equal(t, "FORBIDDEN", stranger.refused(t, "chat.send_message", object{
+		require.Equal(t, "FORBIDDEN", stranger.Refused(t, "chat.read_thread", object{"conversationId": room.GetId()}))
+		require.Equal(t, "FORBIDDEN", stranger.Refused(t, "chat.send_message", object{
 			"target": object{"conversationId": room.GetId()}, "content": "mine", "idempotencyKey": "k", "visibility": "channel", "directedness": "ambient",
 		}))
-		require.Empty(t, stranger.tool(t, "chat.list_events", nil)["events"])
-		require.Empty(t, stranger.came)
+		require.Empty(t, stranger.Tool(t, "chat.list_events", nil)["events"])
+		require.Empty(t, stranger.Came)
 		require.Equal(t, string(before), string(h.Operator().REST(t, "GET", "/v1/intents/"+s.intent+"/events?limit=1000", "").Body))
-		bob := connect(t, &h.Clients, "bob", june2, every)
-		require.Equal(t, direct.GetId(), bob.next(t).event(), "its addressee has it all the same")
+		bob := played.Connect(t, &h.Clients, "bob", played.June2, played.Every)
+		require.Equal(t, direct.GetId(), bob.Next(t).Event(), "its addressee has it all the same")
 	})
 }
 
 // What is no frame is refused with a reason, and the connection goes on. What is too large ends it.
 func TestFramesOfStrangers(t *testing.T) {
 	h := harness.Start(t, harness.Options{})
-	bob := dial(t, &h.Clients, harness.Key, "bob")
-	require.Equal(t, "NOT_INITIALIZED", bob.call(t, "tools/list", nil).Error.Data.Reason)
-	require.Equal(t, "INVALID_FIELD", bob.call(t, "initialize", object{"protocolVersion": 5}).Error.Data.Reason)
-	require.Equal(t, "INVALID_FIELD", bob.call(t, "initialize", nil).Error.Data.Reason)
-	bob.initialize(t, june2, every)
+	bob := played.Dial(t, &h.Clients, harness.Key, "bob")
+	require.Equal(t, "NOT_INITIALIZED", bob.Call(t, "tools/list", nil).Error.Data.Reason)
+	require.Equal(t, "INVALID_FIELD", bob.Call(t, "initialize", object{"protocolVersion": 5}).Error.Data.Reason)
+	require.Equal(t, "INVALID_FIELD", bob.Call(t, "initialize", nil).Error.Data.Reason)
+	bob.Initialize(t, played.June2, played.Every)
 	for text, reason := range map[string]string{
 		"hello": "INVALID_JSON", "[]": "BATCH_NOT_ALLOWED", "{}": "INVALID_REQUEST", `{"jsonrpc":"2.0","id":{},"method":"ping"}`: "INVALID_REQUEST",
 	} {
-		require.NoError(t, bob.write([]byte(text)))
-		answer := take(t, bob, bob.answers, text)
+		require.NoError(t, bob.Write([]byte(text)))
+		answer := played.Take(t, bob, bob.Answers, text)
 		require.Nil(t, answer.ID)
 		require.Equal(t, reason, answer.Error.Data.Reason, text)
 	}
-	require.Equal(t, "METHOD_UNKNOWN", bob.call(t, "chat/steal", nil).Error.Data.Reason)
-	require.Equal(t, "TOOL_UNKNOWN", bob.call(t, "tools/call", object{"name": "chat.steal"}).Error.Data.Reason)
-	require.Equal(t, "INVALID_FIELD", bob.call(t, "tools/call", []int{1}).Error.Data.Reason)
-	bob.say(t, object{"jsonrpc": "2.0", "id": "deliver-nothing", "result": object{}})
-	bob.say(t, object{"jsonrpc": "2.0", "method": "notifications/progress", "params": object{"progress": 2, "total": 5, "message": "half"}})
-	bob.say(t, object{"jsonrpc": "2.0", "method": "notifications/unknown"})
-	require.Nil(t, bob.call(t, "ping", nil).Error)
+	require.Equal(t, "METHOD_UNKNOWN", bob.Call(t, "chat/steal", nil).Error.Data.Reason)
+	require.Equal(t, "TOOL_UNKNOWN", bob.Call(t, "tools/call", object{"name": "chat.steal"}).Error.Data.Reason)
+	require.Equal(t, "INVALID_FIELD", bob.Call(t, "tools/call", []int{1}).Error.Data.Reason)
+	bob.Say(t, object{"jsonrpc": "2.0", "id": "deliver-nothing", "result": object{}})
+	bob.Say(t, object{"jsonrpc": "2.0", "method": "notifications/progress", "params": object{"progress": 2, "total": 5, "message": "half"}})
+	bob.Say(t, object{"jsonrpc": "2.0", "method": "notifications/unknown"})
+	require.Nil(t, bob.Call(t, "ping", nil).Error)
 
-	_ = bob.write([]byte(`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 4<<20) + `"}`)) // it may be cut off meanwhile
-	<-bob.over
-	require.Equal(t, websocket.StatusMessageTooBig, websocket.CloseStatus(bob.why), "%v", bob.why)
+	_ = bob.Write([]byte(`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 4<<20) + `"}`)) // it may be cut off meanwhile
+	<-bob.Over
+	require.Equal(t, websocket.StatusMessageTooBig, websocket.CloseStatus(bob.Why), "%v", bob.Why)
 }

@@ -7,13 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/e2e/c2a/played"
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
 func TestTheSevenToolsAreListed(t *testing.T) {
 	h := harness.Start(t, harness.Options{})
-	bob := connect(t, &h.Clients, "bob", june2, nil)
+	bob := played.Connect(t, &h.Clients, "bob", played.June2, nil)
 	var list struct {
 		Tools []struct {
 			Name, Description string
@@ -23,7 +24,7 @@ func TestTheSevenToolsAreListed(t *testing.T) {
 			}
 		}
 	}
-	require.NoError(t, json.Unmarshal(bob.call(t, "tools/list", object{}).Result, &list))
+	require.NoError(t, json.Unmarshal(bob.Call(t, "tools/list", object{}).Result, &list))
 	var names []string
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
@@ -43,17 +44,17 @@ func TestARoleIsKnockedAtAndOneAnswers(t *testing.T) {
 		s.takesPart(t, "carl")
 		s.role(t, "bob", "reviewer")
 		s.role(t, "carl", "reviewer")
-		bob, carl := connect(t, &h.Clients, "bob", june2, every), connect(t, &h.Clients, "carl", june24, every)
+		bob, carl := played.Connect(t, &h.Clients, "bob", played.June2, played.Every), played.Connect(t, &h.Clients, "carl", played.June24, played.Every)
 		one := func(r *openintentv1.SendMessageRequest) {
 			r.MessageType, r.Collect = openintentv1.MessageType_MESSAGE_TYPE_REQUEST.Enum(), collectOne
 		}
 		question := s.message(t, "ann", "role:reviewer", "May it go out?", one)
-		for _, reviewer := range []*script{bob, carl} {
-			d := reviewer.next(t)
-			require.Equal(t, question.GetId(), d.event())
-			require.Equal(t, "notify", d.at("injection.mode"))
-			require.NotContains(t, d.text, "May it go out?")
-			reviewer.accept(t, d)
+		for _, reviewer := range []*played.Harness{bob, carl} {
+			d := reviewer.Next(t)
+			require.Equal(t, question.GetId(), d.Event())
+			require.Equal(t, "notify", d.At("injection.mode"))
+			require.NotContains(t, d.Text, "May it go out?")
+			reviewer.Accept(t, d)
 		}
 		answer := func(words string) object {
 			return object{
@@ -61,15 +62,15 @@ func TestARoleIsKnockedAtAndOneAnswers(t *testing.T) {
 				"visibility": "dm", "directedness": "to_me",
 			}
 		}
-		require.Equal(t, "CLAIM_REQUIRED", bob.refused(t, "chat.send_message", answer("Too early.")))
-		require.Equal(t, "bob", bob.tool(t, "chat.claim", object{"inReplyTo": question.GetId()})["holder"])
-		bob.tool(t, "chat.claim", object{"inReplyTo": question.GetId(), "ttlSeconds": 60})
-		require.Equal(t, "CLAIMED", carl.refused(t, "chat.claim", object{"inReplyTo": question.GetId()}))
-		pulled := bob.tool(t, "chat.read_thread", object{"inReplyTo": question.GetId()})
+		require.Equal(t, "CLAIM_REQUIRED", bob.Refused(t, "chat.send_message", answer("Too early.")))
+		require.Equal(t, "bob", bob.Tool(t, "chat.claim", object{"inReplyTo": question.GetId()})["holder"])
+		bob.Tool(t, "chat.claim", object{"inReplyTo": question.GetId(), "ttlSeconds": 60})
+		require.Equal(t, "CLAIMED", carl.Refused(t, "chat.claim", object{"inReplyTo": question.GetId()}))
+		pulled := bob.Tool(t, "chat.read_thread", object{"inReplyTo": question.GetId()})
 		require.Contains(t, pulled["events"].([]any)[0].(object)["content"], object{"type": "text", "text": "May it go out?"})
 		require.Equal(t, "bob", pulled["claim"].(object)["holder"])
-		bob.tool(t, "chat.send_message", answer("It may."))
-		require.NotEmpty(t, carl.refused(t, "chat.send_message", answer("Wait.")))
+		bob.Tool(t, "chat.send_message", answer("It may."))
+		require.NotEmpty(t, carl.Refused(t, "chat.send_message", answer("Wait.")))
 	})
 }
 
@@ -79,8 +80,8 @@ func TestChoicesOfASender(t *testing.T) {
 		s := newScene(t, h)
 		s.takesPart(t, "carl")
 		s.role(t, "carl", "reviewer")
-		carl := connect(t, &h.Clients, "carl", june2, every)
-		bob := connect(t, &h.Clients, "bob", june2, every)
+		carl := played.Connect(t, &h.Clients, "carl", played.June2, played.Every)
+		bob := played.Connect(t, &h.Clients, "bob", played.June2, played.Every)
 		send := func(target object, visibility, directedness string) object {
 			target["conversationId"] = s.channel
 			return object{
@@ -99,12 +100,12 @@ func TestChoicesOfASender(t *testing.T) {
 			{object{"recipient": "role:reviewer"}, "channel", "to_my_role", object{"target.directedness": "to_my_role", "attention.policy": "may_respond", "injection.mode": "notify"}},
 			{object{}, "channel", "ambient", object{"target.directedness": "ambient", "attention.policy": "must_not_respond", "injection.mode": "tool_mailbox"}},
 		} {
-			sent := bob.tool(t, "chat.send_message", send(given.target, given.visibility, given.directedness))
-			d := carl.next(t)
-			require.Equal(t, sent["eventId"], d.event())
-			d.holds(t, given.holds)
-			require.NotContains(t, d.text, `"agent:ann"`, "a name in the text obliges nobody")
-			carl.accept(t, d)
+			sent := bob.Tool(t, "chat.send_message", send(given.target, given.visibility, given.directedness))
+			d := carl.Next(t)
+			require.Equal(t, sent["eventId"], d.Event())
+			d.Holds(t, given.holds)
+			require.NotContains(t, d.Text, `"agent:ann"`, "a name in the text obliges nobody")
+			carl.Accept(t, d)
 		}
 		for _, refused := range []struct {
 			target                           object
@@ -120,7 +121,7 @@ func TestChoicesOfASender(t *testing.T) {
 			{object{}, "channel", "to_my_role", "INVALID_FIELD"},
 			{object{}, "shout", "ambient", "INVALID_FIELD"},
 		} {
-			require.Equal(t, refused.reason, bob.refused(t, "chat.send_message", send(refused.target, refused.visibility, refused.directedness)), "%v", refused)
+			require.Equal(t, refused.reason, bob.Refused(t, "chat.send_message", send(refused.target, refused.visibility, refused.directedness)), "%v", refused)
 		}
 		whole := send(object{}, "channel", "ambient")
 		for _, missing := range []string{"target", "content", "idempotencyKey", "visibility", "directedness"} {
@@ -130,7 +131,7 @@ func TestChoicesOfASender(t *testing.T) {
 					given[name] = value
 				}
 			}
-			require.Equal(t, "INVALID_FIELD", bob.refused(t, "chat.send_message", given), missing)
+			require.Equal(t, "INVALID_FIELD", bob.Refused(t, "chat.send_message", given), missing)
 		}
 	})
 }
@@ -139,9 +140,9 @@ func TestChoicesOfASender(t *testing.T) {
 func TestAnEventIsDischargedWithoutAMessage(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		s := newScene(t, h)
-		bob := connect(t, &h.Clients, "bob", june2, every)
+		bob := played.Connect(t, &h.Clients, "bob", played.June2, played.Every)
 		question := s.asks(t, "ann", "bob", "When?")
-		event := bob.next(t).event()
+		event := bob.Next(t).Event()
 		disposed := func() string {
 			t.Helper()
 			page, err := h.As("ann").Messages.ListMessageDeliveries(t.Context(), &openintentv1.ListMessageDeliveriesRequest{
@@ -151,19 +152,19 @@ func TestAnEventIsDischargedWithoutAMessage(t *testing.T) {
 			require.Len(t, page.GetDeliveries(), 1)
 			return page.GetDeliveries()[0].GetDisposition()
 		}
-		bob.tool(t, "chat.react", object{"inReplyTo": event, "signal": "queued", "eta": "after the deploy completes"})
+		bob.Tool(t, "chat.react", object{"inReplyTo": event, "signal": "queued", "eta": "after the deploy completes"})
 		require.Equal(t, "deferred", disposed())
-		bob.tool(t, "chat.react", object{"inReplyTo": event, "signal": "seen"})
+		bob.Tool(t, "chat.react", object{"inReplyTo": event, "signal": "seen"})
 		require.Equal(t, "acknowledged", disposed())
-		bob.tool(t, "chat.defer", object{"inReplyTo": event, "reason": "needs input", "until": "2030-01-01T13:00:00Z"})
+		bob.Tool(t, "chat.defer", object{"inReplyTo": event, "reason": "needs input", "until": "2030-01-01T13:00:00Z"})
 		require.Equal(t, "deferred", disposed())
-		bob.tool(t, "chat.resolve", object{"inReplyTo": event})
+		bob.Tool(t, "chat.resolve", object{"inReplyTo": event})
 		require.Equal(t, "responded", disposed())
-		bob.tool(t, "chat.resolve", object{"inReplyTo": event, "disposition": "ignored", "reason": "not for me"})
+		bob.Tool(t, "chat.resolve", object{"inReplyTo": event, "disposition": "ignored", "reason": "not for me"})
 		require.Equal(t, "ignored", disposed())
-		require.Equal(t, "INVALID_FIELD", bob.refused(t, "chat.react", object{"inReplyTo": event, "signal": "shout"}))
-		require.Equal(t, "INVALID_FIELD", bob.refused(t, "chat.defer", object{"inReplyTo": event, "reason": "x", "until": "tomorrow"}))
-		require.Equal(t, "MESSAGE_NOT_FOUND", bob.refused(t, "chat.react", object{"inReplyTo": "evt_123", "signal": "seen"}))
+		require.Equal(t, "INVALID_FIELD", bob.Refused(t, "chat.react", object{"inReplyTo": event, "signal": "shout"}))
+		require.Equal(t, "INVALID_FIELD", bob.Refused(t, "chat.defer", object{"inReplyTo": event, "reason": "x", "until": "tomorrow"}))
+		require.Equal(t, "MESSAGE_NOT_FOUND", bob.Refused(t, "chat.react", object{"inReplyTo": "evt_123", "signal": "seen"}))
 	})
 }
 
@@ -171,13 +172,13 @@ func TestAnEventIsDischargedWithoutAMessage(t *testing.T) {
 func TestEventsAreListed(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		s := newScene(t, h)
-		bob := connect(t, &h.Clients, "bob", june2, object{"injection": object{}})
+		bob := played.Connect(t, &h.Clients, "bob", played.June2, object{"injection": object{}})
 		question := s.asks(t, "ann", "bob", "which?")
 		told := s.message(t, "ann", "bob", "this", nil)
 		all := s.message(t, "ann", "", "to everyone", nil)
 		events := func(given object) (ids []any) {
 			t.Helper()
-			for _, event := range bob.tool(t, "chat.list_events", given)["events"].([]any) {
+			for _, event := range bob.Tool(t, "chat.list_events", given)["events"].([]any) {
 				ids = append(ids, event.(object)["eventId"])
 			}
 			return ids
@@ -191,10 +192,10 @@ func TestEventsAreListed(t *testing.T) {
 		require.Equal(t, []any{question.GetId(), told.GetId(), all.GetId()}, events(object{"streamId": s.intent}))
 		require.Empty(t, events(object{"streamId": "another"}))
 		require.Empty(t, events(object{"since": "2100-01-01T00:00:00Z"}))
-		page := bob.tool(t, "chat.list_events", object{"limit": 2})
+		page := bob.Tool(t, "chat.list_events", object{"limit": 2})
 		require.Len(t, page["events"], 2)
 		require.Equal(t, []any{all.GetId()}, events(object{"cursor": page["nextCursor"]}))
-		require.Equal(t, "INVALID_FIELD", bob.refused(t, "chat.list_events", object{"since": "yesterday"}))
-		require.Equal(t, "INVALID_FIELD", bob.refused(t, "chat.list_events", object{"limit": 0}))
+		require.Equal(t, "INVALID_FIELD", bob.Refused(t, "chat.list_events", object{"since": "yesterday"}))
+		require.Equal(t, "INVALID_FIELD", bob.Refused(t, "chat.list_events", object{"limit": 0}))
 	})
 }

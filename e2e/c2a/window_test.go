@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/e2e/c2a/played"
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -12,7 +13,7 @@ import (
 // with returns what a harness declares that takes everything and lets deliveries wait.
 func with(delivery object) object {
 	all := object{"delivery": delivery}
-	for name, value := range every {
+	for name, value := range played.Every {
 		all[name] = value
 	}
 	return all
@@ -22,23 +23,23 @@ func with(delivery object) object {
 func TestFragmentsComeAsOneEvent(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		s := newScene(t, h)
-		bob := connect(t, &h.Clients, "bob", june2, with(object{"compose": true}))
+		bob := played.Connect(t, &h.Clients, "bob", played.June2, with(object{"compose": true}))
 		var ids []any
 		for _, piece := range []string{"when someone types", "in", "pieces"} {
 			ids = append(ids, s.message(t, "ann", "bob", piece, nil).GetId())
 		}
-		d := bob.next(t)
-		for d.params["sourceIds"] == nil { // a busy machine took longer than a pause between two pieces
-			bob.accept(t, d)
+		d := bob.Next(t)
+		for d.Params["sourceIds"] == nil { // a busy machine took longer than a pause between two pieces
+			bob.Accept(t, d)
 			s.message(t, "ann", "bob", "and", nil)
 			ids = []any{s.message(t, "ann", "bob", "again", nil).GetId()}
-			d = bob.next(t)
+			d = bob.Next(t)
 		}
-		sources, _ := d.params["sourceIds"].([]any)
+		sources, _ := d.Params["sourceIds"].([]any)
 		require.Contains(t, sources, ids[len(ids)-1])
-		require.Equal(t, sources[len(sources)-1], d.event(), "the newest names the event")
-		require.Len(t, d.content(), len(sources))
-		bob.accept(t, d)
+		require.Equal(t, sources[len(sources)-1], d.Event(), "the newest names the event")
+		require.Len(t, d.Content(), len(sources))
+		bob.Accept(t, d)
 	})
 }
 
@@ -46,22 +47,22 @@ func TestFragmentsComeAsOneEvent(t *testing.T) {
 func TestAmbientMessagesComeAsOneDigest(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		s := newScene(t, h)
-		for _, draft := range []string{june2, june24} {
-			bob := connect(t, &h.Clients, "bob", draft, with(object{"digestSeconds": 1, "digestMaxChars": 1000}))
+		for _, draft := range []string{played.June2, played.June24} {
+			bob := played.Connect(t, &h.Clients, "bob", draft, with(object{"digestSeconds": 1, "digestMaxChars": 1000}))
 			for range 3 {
 				s.message(t, "ann", "", "the payload", func(r *openintentv1.SendMessageRequest) { r.Subject = new("Build 7") })
 			}
-			d := bob.next(t)
-			require.Equal(t, "digest", d.at("injection.mode"))
-			require.NotContains(t, d.text, "the payload")
-			require.Contains(t, d.text, "from agent:ann in talk")
-			require.Contains(t, d.text, "Build 7")
-			if draft == june2 {
-				d.holds(t, object{"attention.policy": "must_not_respond", "conversation.kind": "system", "author.kind": "system"})
+			d := bob.Next(t)
+			require.Equal(t, "digest", d.At("injection.mode"))
+			require.NotContains(t, d.Text, "the payload")
+			require.Contains(t, d.Text, "from agent:ann in talk")
+			require.Contains(t, d.Text, "Build 7")
+			if draft == played.June2 {
+				d.Holds(t, object{"attention.policy": "must_not_respond", "conversation.kind": "system", "author.kind": "system"})
 			}
-			bob.accept(t, d)
-			bob.leave()
-			<-bob.over
+			bob.Accept(t, d)
+			bob.Leave()
+			<-bob.Over
 		}
 	})
 }
@@ -70,20 +71,20 @@ func TestAmbientMessagesComeAsOneDigest(t *testing.T) {
 func TestOtherWindowsLoseNothing(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		s := newScene(t, h)
-		bob := connect(t, &h.Clients, "bob", june2, every)
+		bob := played.Connect(t, &h.Clients, "bob", played.June2, played.Every)
 		first := s.message(t, "ann", "bob", "one", nil)
-		require.Equal(t, first.GetId(), bob.next(t).event())
-		bob.leave()
-		<-bob.over
+		require.Equal(t, first.GetId(), bob.Next(t).Event())
+		bob.Leave()
+		<-bob.Over
 
-		bob = connect(t, &h.Clients, "bob", june2, with(object{"digestSeconds": 60}))
-		again := bob.next(t)
-		require.Equal(t, first.GetId(), again.event())
-		bob.accept(t, again)
+		bob = played.Connect(t, &h.Clients, "bob", played.June2, with(object{"digestSeconds": 60}))
+		again := bob.Next(t)
+		require.Equal(t, first.GetId(), again.Event())
+		bob.Accept(t, again)
 		second := s.message(t, "ann", "bob", "two", nil)
-		d := bob.next(t)
-		require.Equal(t, second.GetId(), d.event())
-		bob.accept(t, d)
+		d := bob.Next(t)
+		require.Equal(t, second.GetId(), d.Event())
+		bob.Accept(t, d)
 		kept, err := h.As("bob").Subscriptions.ListSubscriptions(t.Context(), &openintentv1.ListSubscriptionsRequest{})
 		require.NoError(t, err)
 		var names []string

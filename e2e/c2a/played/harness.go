@@ -1,33 +1,31 @@
-package c2a
+package played
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/coder/websocket"
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/stretchr/testify/require"
 
 	"openintent/e2e/harness"
 )
 
+// The drafts of the protocol.
 const (
-	june2  = "2026-06-02"
-	june24 = "2026-06-24"
+	June2  = "2026-06-02"
+	June24 = "2026-06-24"
 )
 
 // object is a value whose form a test does not spell out.
 type object = map[string]any
 
-// frame is a message of JSON-RPC.
-type frame struct {
+// Frame is a message of JSON-RPC.
+type Frame struct {
 	ID     any             `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
@@ -41,29 +39,31 @@ type frame struct {
 	} `json:"error"`
 }
 
-// script is a harness that a test plays.
-type script struct {
+// Harness is a harness that a test plays.
+type Harness struct {
 	draft string
-	write func(text []byte) error
-	// came are the requests and notifications of the door, and answers the answers to this side's requests.
-	came, answers chan frame
-	// over is closed when the connection is, and why says how.
-	over  chan struct{}
-	why   error
-	leave func()
+	// Write sends a text as one message.
+	Write func(text []byte) error
+	// Came are the requests and notifications of the door, and Answers the answers to this side's requests.
+	Came, Answers chan Frame
+	// Over is closed when the connection is, and Why says how.
+	Over chan struct{}
+	Why  error
+	// Leave ends the connection from this side.
+	Leave func()
 
 	mutex sync.Mutex
 	last  int
 }
 
-// every is what a harness declares that takes all there is.
-var every = object{
+// Every is what a harness declares that takes all there is.
+var Every = object{
 	"injection": object{"immediate": true, "buffered": true, "notify": true, "tool_mailbox": true, "digest": true, "interrupt": false},
 	"utilities": object{"progress": true, "cancellation": true},
 }
 
-// dial opens a WebSocket at a server's door as an agent, and sends nothing.
-func dial(t *testing.T, h *harness.Clients, key, agent string) *script {
+// Dial opens a WebSocket at a server's door as an agent, and sends nothing.
+func Dial(t *testing.T, h *harness.Clients, key, agent string) *Harness {
 	t.Helper()
 	header := http.Header{"X-Api-Key": {key}}
 	if agent != "" {
@@ -77,57 +77,58 @@ func dial(t *testing.T, h *harness.Clients, key, agent string) *script {
 		_ = response.Body.Close()
 	}
 	require.NoError(t, err)
-	s := newScript(func(text []byte) error { return connection.Write(context.Background(), websocket.MessageText, text) })
-	s.leave = func() { _ = connection.CloseNow() }
+	s := New(func(text []byte) error { return connection.Write(context.Background(), websocket.MessageText, text) })
+	s.Leave = func() { _ = connection.CloseNow() }
 	t.Cleanup(func() {
-		s.leave()
-		<-s.over
+		s.Leave()
+		<-s.Over
 	})
-	go s.read(func() ([]byte, error) {
+	go s.Read(func() ([]byte, error) {
 		_, text, err := connection.Read(context.Background())
 		return text, err
 	})
 	return s
 }
 
-func newScript(write func([]byte) error) *script {
-	return &script{write: write, came: make(chan frame, 1000), answers: make(chan frame, 1000), over: make(chan struct{})}
+// New makes a harness on a connection of any kind. Its caller sets Leave, and reads with Read.
+func New(write func([]byte) error) *Harness {
+	return &Harness{Write: write, Came: make(chan Frame, 1000), Answers: make(chan Frame, 1000), Over: make(chan struct{})}
 }
 
-// read hands over what comes until the connection is over.
-func (s *script) read(next func() ([]byte, error)) {
-	defer close(s.over)
+// Read hands over what comes until the connection is over.
+func (s *Harness) Read(next func() ([]byte, error)) {
+	defer close(s.Over)
 	for {
 		text, err := next()
 		if err != nil {
-			s.why = err
+			s.Why = err
 			return
 		}
-		var f frame
+		var f Frame
 		if err := json.Unmarshal(text, &f); err != nil {
-			s.why = fmt.Errorf("%w in %s", err, text)
+			s.Why = fmt.Errorf("%w in %s", err, text)
 			return
 		}
 		if f.Method == "" {
-			s.answers <- f
+			s.Answers <- f
 		} else {
-			s.came <- f
+			s.Came <- f
 		}
 	}
 }
 
-// connect opens a WebSocket and agrees on a draft.
-func connect(t *testing.T, h *harness.Clients, agent, draft string, capabilities object) *script {
+// Connect opens a WebSocket and agrees on a draft.
+func Connect(t *testing.T, h *harness.Clients, agent, draft string, capabilities object) *Harness {
 	t.Helper()
-	s := dial(t, h, harness.Key, agent)
-	s.initialize(t, draft, capabilities)
+	s := Dial(t, h, harness.Key, agent)
+	s.Initialize(t, draft, capabilities)
 	return s
 }
 
-// initialize agrees on a draft and returns the door's answer.
-func (s *script) initialize(t *testing.T, draft string, capabilities object) object {
+// Initialize agrees on a draft and returns the door's answer.
+func (s *Harness) Initialize(t *testing.T, draft string, capabilities object) object {
 	t.Helper()
-	answer := s.call(t, "initialize", object{
+	answer := s.Call(t, "initialize", object{
 		"protocolVersion": draft, "clientInfo": object{"name": "script", "version": "1"}, "capabilities": capabilities,
 	})
 	require.Nil(t, answer.Error)
@@ -137,29 +138,29 @@ func (s *script) initialize(t *testing.T, draft string, capabilities object) obj
 	return said
 }
 
-// say sends a value.
-func (s *script) say(t *testing.T, value any) {
+// Say sends a value.
+func (s *Harness) Say(t *testing.T, value any) {
 	t.Helper()
 	text, err := json.Marshal(value)
 	require.NoError(t, err)
-	require.NoError(t, s.write(text))
+	require.NoError(t, s.Write(text))
 }
 
-// call sends a request and returns its answer.
-func (s *script) call(t *testing.T, method string, params any) frame {
+// Call sends a request and returns its answer.
+func (s *Harness) Call(t *testing.T, method string, params any) Frame {
 	t.Helper()
 	s.mutex.Lock()
 	s.last++
 	id := s.last
 	s.mutex.Unlock()
-	s.say(t, object{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
-	answer := take(t, s, s.answers, "no answer to "+method)
+	s.Say(t, object{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+	answer := Take(t, s, s.Answers, "no answer to "+method)
 	require.EqualValues(t, id, answer.ID)
 	return answer
 }
 
-// take waits for a frame.
-func take(t *testing.T, s *script, from chan frame, complaint string) frame {
+// Take waits for a frame.
+func Take(t *testing.T, s *Harness, from chan Frame, complaint string) Frame {
 	t.Helper()
 	select {
 	case f := <-from:
@@ -169,24 +170,24 @@ func take(t *testing.T, s *script, from chan frame, complaint string) frame {
 	select {
 	case f := <-from:
 		return f
-	case <-s.over:
-		require.Fail(t, complaint, "the connection is over: %v", s.why)
+	case <-s.Over:
+		require.Fail(t, complaint, "the connection is over: %v", s.Why)
 	case <-time.After(harness.Patience):
 		require.Fail(t, complaint)
 	}
-	return frame{}
+	return Frame{}
 }
 
-// tool calls a tool that must succeed.
-func (s *script) tool(t *testing.T, name string, arguments object) object {
+// Tool calls a tool that must succeed.
+func (s *Harness) Tool(t *testing.T, name string, arguments object) object {
 	t.Helper()
 	said, isError := s.tried(t, name, arguments)
 	require.False(t, isError, "%s %v: %v", name, arguments, said)
 	return said
 }
 
-// refused calls a tool that must be refused, and returns the reason.
-func (s *script) refused(t *testing.T, name string, arguments object) string {
+// Refused calls a tool that must be refused, and returns the reason.
+func (s *Harness) Refused(t *testing.T, name string, arguments object) string {
 	t.Helper()
 	said, isError := s.tried(t, name, arguments)
 	require.True(t, isError, "%s %v: %v", name, arguments, said)
@@ -195,9 +196,9 @@ func (s *script) refused(t *testing.T, name string, arguments object) string {
 	return reason
 }
 
-func (s *script) tried(t *testing.T, name string, arguments object) (said object, isError bool) {
+func (s *Harness) tried(t *testing.T, name string, arguments object) (said object, isError bool) {
 	t.Helper()
-	answer := s.call(t, "tools/call", object{"name": name, "arguments": arguments})
+	answer := s.Call(t, "tools/call", object{"name": name, "arguments": arguments})
 	require.Nil(t, answer.Error, "%s %v", name, arguments)
 	var result struct {
 		Content []struct {
@@ -214,28 +215,21 @@ func (s *script) tried(t *testing.T, name string, arguments object) (said object
 	return same, result.IsError
 }
 
-// delivered is one chat/deliver.
-type delivered struct {
-	id     any
-	params object
-	text   string
-}
-
-// next waits for the next delivery, and holds it to its draft's schema.
-func (s *script) next(t *testing.T) delivered {
+// Next waits for the next delivery.
+func (s *Harness) Next(t *testing.T) Delivery {
 	t.Helper()
-	return s.asDelivery(t, s.incoming(t, "nothing is delivered"))
+	return s.AsDelivery(t, s.Incoming(t, "nothing is delivered"))
 }
 
-// accepted are the events that a script has acknowledged, by their keys, which name the agent. As a harness must, it does nothing when such
+// accepted are the events that a harness has acknowledged, by their keys, which name the agent. As a harness must, it does nothing when such
 // an event comes again, as after a connection that was lost with its last acknowledgements, but acknowledge it again.
 var accepted sync.Map
 
-// incoming waits for a request or a notification, past events that were acknowledged.
-func (s *script) incoming(t *testing.T, complaint string) frame {
+// Incoming waits for a request or a notification, past events that were acknowledged.
+func (s *Harness) Incoming(t *testing.T, complaint string) Frame {
 	t.Helper()
 	for {
-		f := take(t, s, s.came, complaint)
+		f := Take(t, s, s.Came, complaint)
 		var named struct {
 			Reliability struct{ IdempotencyKey string }
 		}
@@ -243,24 +237,14 @@ func (s *script) incoming(t *testing.T, complaint string) frame {
 		if _, known := accepted.Load(named.Reliability.IdempotencyKey); f.Method != "chat/deliver" || !known {
 			return f
 		}
-		s.accept(t, s.asDelivery(t, f))
+		s.Accept(t, s.AsDelivery(t, f))
 	}
 }
 
-func (s *script) asDelivery(t *testing.T, f frame) delivered {
+// Cancelled waits for a cancellation, and returns the event.
+func (s *Harness) Cancelled(t *testing.T) (event, reason string) {
 	t.Helper()
-	require.Equal(t, "chat/deliver", f.Method, "%s", f.Params)
-	d := delivered{id: f.ID, text: string(f.Params)}
-	require.NoError(t, json.Unmarshal(f.Params, &d.params))
-	require.NoError(t, schemaOf(t, s.draft).Validate(d.params), "%s", f.Params)
-	require.Equal(t, "deliver-"+d.event(), d.id)
-	return d
-}
-
-// cancelled waits for a cancellation, and returns the event.
-func (s *script) cancelled(t *testing.T) (event, reason string) {
-	t.Helper()
-	f := s.incoming(t, "nothing is cancelled")
+	f := s.Incoming(t, "nothing is cancelled")
 	require.Equal(t, "notifications/cancelled", f.Method, "%s", f.Params)
 	var said struct{ RequestID, EventID, Reason string }
 	require.NoError(t, json.Unmarshal(f.Params, &said))
@@ -268,63 +252,9 @@ func (s *script) cancelled(t *testing.T) (event, reason string) {
 	return said.EventID, said.Reason
 }
 
-// accept acknowledges a delivery.
-func (s *script) accept(t *testing.T, d delivered) {
+// Accept acknowledges a delivery.
+func (s *Harness) Accept(t *testing.T, d Delivery) {
 	t.Helper()
-	accepted.Store(d.at("reliability.idempotencyKey"), true)
-	s.say(t, object{"jsonrpc": "2.0", "id": d.id, "result": object{"accepted": true}})
-}
-
-func (d delivered) event() string {
-	id, _ := d.params["eventId"].(string)
-	return id
-}
-
-// at returns a value in a delivery by its path, such as "injection.mode".
-func (d delivered) at(path string) any {
-	var value any = d.params
-	for _, name := range strings.Split(path, ".") {
-		members, _ := value.(object)
-		value = members[name]
-	}
-	return value
-}
-
-// holds checks values in a delivery by their paths.
-func (d delivered) holds(t *testing.T, expected object) {
-	t.Helper()
-	for path, value := range expected {
-		require.Equal(t, value, d.at(path), path)
-	}
-}
-
-// content returns the texts of a delivery.
-func (d delivered) content() (texts []string) {
-	if alone, isText := d.params["content"].(string); isText {
-		return []string{alone}
-	}
-	parts, _ := d.params["content"].([]any)
-	for _, part := range parts {
-		text, _ := part.(object)["text"].(string)
-		texts = append(texts, text)
-	}
-	return texts
-}
-
-var schemas sync.Map
-
-// schemaOf returns the schema of a draft's deliveries.
-func schemaOf(t *testing.T, draft string) *jsonschema.Resolved {
-	t.Helper()
-	if known, ok := schemas.Load(draft); ok {
-		return known.(*jsonschema.Resolved)
-	}
-	text, err := os.ReadFile("../../doors/c2a/schema/" + draft + ".json")
-	require.NoError(t, err)
-	var schema jsonschema.Schema
-	require.NoError(t, json.Unmarshal(text, &schema))
-	resolved, err := schema.Resolve(nil)
-	require.NoError(t, err)
-	schemas.Store(draft, resolved)
-	return resolved
+	accepted.Store(d.At("reliability.idempotencyKey"), true)
+	s.Say(t, object{"jsonrpc": "2.0", "id": d.ID, "result": object{"accepted": true}})
 }
