@@ -2,7 +2,6 @@ package agentchannel
 
 import (
 	"encoding/json"
-	"net/http"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -44,28 +43,12 @@ func TestAChannelOutlivesItsServer(t *testing.T) {
 	})
 }
 
-// identified adds a caller's credentials to each request.
-type identified struct {
-	http.RoundTripper
-	key, agent string
-}
-
-// RoundTrip sends the request with the credentials.
-func (i identified) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("X-API-Key", i.key)
-	r.Header.Set("X-Agent-ID", i.agent)
-	return i.RoundTripper.RoundTrip(r)
-}
-
 // The tools of the MCP profile do what the routes do.
 func TestTheToolsAreTheRoutes(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 		session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
-			Endpoint:             h.BaseURL() + "/mcp?tools=agent-channel",
-			HTTPClient:           &http.Client{Transport: identified{h.HTTP.Transport, harness.Key, "ann"}},
-			DisableStandaloneSSE: true,
+			Endpoint: h.BaseURL() + "/mcp?tools=agent-channel", HTTPClient: h.As("ann").HTTPClient(), DisableStandaloneSSE: true,
 		}, nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = session.Close() })

@@ -31,16 +31,34 @@ func (c *Caller) Request(ctx context.Context, method, path, body string) (*http.
 	if err != nil {
 		return nil, err
 	}
-	if c.Key != "" {
-		request.Header.Set("X-API-Key", c.Key)
-	}
-	if c.Agent != "" {
-		request.Header.Set("X-Agent-ID", c.Agent)
-	}
+	c.identify(request.Header)
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	return request, nil
+}
+
+// identify adds the caller's identity to the headers of a request.
+func (c *Caller) identify(headers http.Header) {
+	if c.Key != "" {
+		headers.Set("X-API-Key", c.Key)
+	}
+	if c.Agent != "" {
+		headers.Set("X-Agent-ID", c.Agent)
+	}
+}
+
+// HTTPClient returns a client for the REST port that adds the caller's identity to each request.
+func (c *Caller) HTTPClient() *http.Client { return &http.Client{Transport: identifying{c}} }
+
+// identifying sends requests with a caller's identity.
+type identifying struct{ caller *Caller }
+
+// RoundTrip sends one request.
+func (i identifying) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	i.caller.identify(r.Header)
+	return i.caller.clients.HTTP.Transport.RoundTrip(r)
 }
 
 // REST makes a call over REST and reads the whole answer, whatever its status. Pairs of header names and values may follow.

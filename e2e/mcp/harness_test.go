@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"encoding/json"
-	"net/http"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -54,31 +53,15 @@ func (h *house) connect(t *testing.T, key, name, revision string, options *sdk.C
 // connectTo does what connect does at the path of a profile.
 func (h *house) connectTo(t *testing.T, path, key, name, revision string, options *sdk.ClientOptions) *agent {
 	t.Helper()
+	direct := h.With(key, name)
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, options)
 	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
-		Endpoint:   h.BaseURL() + path,
-		HTTPClient: &http.Client{Transport: identified{h.HTTP.Transport, key, name}}, DisableStandaloneSSE: true,
+		Endpoint: h.BaseURL() + path, HTTPClient: direct.HTTPClient(), DisableStandaloneSSE: true,
 	}, &sdk.ClientSessionOptions{ProtocolVersion: revision})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	require.Equal(t, revision, session.InitializeResult().ProtocolVersion)
-	return &agent{session, h.With(key, name)}
-}
-
-// identified adds a caller's credentials to each request.
-type identified struct {
-	http.RoundTripper
-	key, agent string
-}
-
-// RoundTrip sends the request with the credentials.
-func (i identified) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("X-API-Key", i.key)
-	if i.agent != "" {
-		r.Header.Set("X-Agent-ID", i.agent)
-	}
-	return i.RoundTripper.RoundTrip(r)
+	return &agent{session, direct}
 }
 
 // arguments are those of a tool.

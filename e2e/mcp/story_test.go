@@ -1,26 +1,20 @@
 package mcp
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
-	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"openintent/e2e/harness"
+	"openintent/e2e/releasebot"
 )
-
-const root = "../.."
 
 // Two agents in harnesses that speak MCP, an agent of the Python SDK and a person with curl meet on one channel. Each takes part in
 // its own way, and a stranger learns nothing.
 func TestFourKindsOfAgentsMeetOnOneChannel(t *testing.T) {
-	python := harness.Prepare(t, root, "scripts/python-env.sh", "python-sdk", "sdk/python/requirements-test.txt")
+	python := releasebot.Python(t)
 	each(t, func(t *testing.T, h *house) {
 		// With curl, the lead opens the intent and its channel, and gives two agents the role.
 		intent := text(t, h.curl(t, "lead", "POST", "/v1/intents", `{"title":"Release 1.4","default_policy":"closed"}`), "id")
@@ -36,7 +30,7 @@ func TestFourKindsOfAgentsMeetOnOneChannel(t *testing.T) {
 		}
 
 		// The Python agent asks the role for one answer. Both reviewers are woken, and one claims the question.
-		bot := h.startReleaseBot(t, python, intent)
+		bot := releasebot.Start(t, python, h.GRPCAddress(), intent, "release")
 		var question string
 		for _, reviewer := range []*agent{mia, ben} {
 			waiting, _ := reviewer.call(t, "wait", arguments{"for": "inbox", "timeout_s": 50})
@@ -49,7 +43,7 @@ func TestFourKindsOfAgentsMeetOnOneChannel(t *testing.T) {
 		require.Equal(t, "CLAIMED", ben.refused(t, "claim", arguments{"message": question}).Refused)
 		require.Contains(t, []string{"CLAIMED", "CLAIM_REQUIRED"}, ben.refused(t, "reply", arguments{"message": question, "text": "no"}).Refused)
 		mia.call(t, "reply", arguments{"message": question, "text": "It may go out."})
-		require.Equal(t, object{"from": "mia", "payload": object{"text": "It may go out."}}, bot.says(t))
+		require.Equal(t, object{"from": "mia", "payload": object{"text": "It may go out."}}, bot.Says(t))
 
 		// A harness asks the Python agent.
 		answered, _ := ben.call(t, "ask", arguments{"channel": channel, "to": "release-bot", "text": "Which version?"})
@@ -104,47 +98,4 @@ func (h *house) request(t *testing.T, agent, method, path, body string) []byte {
 	output, err := exec.Command("curl", append(given, h.BaseURL()+path)...).CombinedOutput()
 	require.NoError(t, err, "%s %s: %s", method, path, output)
 	return output
-}
-
-// releaseBot is the story's agent in Python.
-type releaseBot struct {
-	said     *bufio.Scanner
-	failures *bytes.Buffer
-}
-
-// startReleaseBot starts it until the test ends. Then it must leave without complaint.
-func (h *house) startReleaseBot(t *testing.T, python, intent string) *releaseBot {
-	t.Helper()
-	packages, err := filepath.Abs(root + "/sdk/python/src")
-	require.NoError(t, err)
-	running := exec.Command(python, "story/release_bot.py", intent, "release")
-	running.Env = append(os.Environ(),
-		"OPENINTENT_SERVER="+h.GRPCAddress(), "OPENINTENT_API_KEY="+harness.Key, "PYTHONPATH="+packages)
-	bot := &releaseBot{failures: &bytes.Buffer{}}
-	running.Stderr = bot.failures
-	leave, err := running.StdinPipe()
-	require.NoError(t, err)
-	output, err := running.StdoutPipe()
-	require.NoError(t, err)
-	bot.said = bufio.NewScanner(output)
-	require.NoError(t, running.Start())
-	t.Cleanup(func() {
-		_ = leave.Close()
-		if t.Failed() {
-			_ = running.Process.Kill() // it would wait for its answer
-		}
-		_, _ = io.Copy(io.Discard, output)
-		if err := running.Wait(); err != nil && !t.Failed() {
-			t.Errorf("the agent in Python failed: %v\n%s", err, bot.failures)
-		}
-	})
-	return bot
-}
-
-// says returns the next line that it prints.
-func (b *releaseBot) says(t *testing.T) (said object) {
-	t.Helper()
-	require.True(t, b.said.Scan(), "%s", b.failures)
-	require.NoError(t, json.Unmarshal(b.said.Bytes(), &said))
-	return said
 }

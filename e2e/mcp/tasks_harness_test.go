@@ -45,7 +45,6 @@ type acknowledgement struct {
 type taker struct {
 	*agent
 	house *house
-	name  string
 	// declares is what its client declares.
 	declares *sdk.ClientCapabilities
 }
@@ -66,12 +65,11 @@ func (h *house) knowsTasks(t *testing.T, name, revision string, declares *sdk.Cl
 	require.NoError(t, sdk.AddSendingCustomMethod[*taskID, *acknowledgement](client, "tasks/update"))
 	require.NoError(t, sdk.AddSendingCustomMethod[*taskID, *acknowledgement](client, "tasks/cancel"))
 	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
-		Endpoint:   h.BaseURL() + "/mcp",
-		HTTPClient: &http.Client{Transport: identified{h.HTTP.Transport, harness.Key, name}}, DisableStandaloneSSE: true,
+		Endpoint: h.BaseURL() + "/mcp", HTTPClient: h.As(name).HTTPClient(), DisableStandaloneSSE: true,
 	}, &sdk.ClientSessionOptions{ProtocolVersion: revision})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = session.Close() })
-	return &taker{&agent{session, h.As(name)}, h, name, declares}
+	return &taker{&agent{session, h.As(name)}, h, declares}
 }
 
 // begin calls a tool by hand, because the official client does not show a task that it gets in place of an answer.
@@ -110,7 +108,7 @@ func (k *taker) post(t *testing.T, method, name string, params map[string]any) (
 	} {
 		request.Header.Set(header, value)
 	}
-	got, err := identified{k.house.HTTP.Transport, harness.Key, k.name}.RoundTrip(request)
+	got, err := k.direct.HTTPClient().Do(request)
 	require.NoError(t, err)
 	defer func() { _ = got.Body.Close() }()
 	lines := bufio.NewScanner(got.Body)

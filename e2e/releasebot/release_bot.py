@@ -1,4 +1,5 @@
-"""Plays the agent of the story that is written in Python: it asks the reviewers, prints their answer, and answers questions.
+"""Plays the agent of a story that is written in Python: it asks the reviewers, prints their answer, answers questions, and prints what else it
+hears.
 
     release_bot.py INTENT_ID CHANNEL
 
@@ -18,14 +19,20 @@ intent_id, name = sys.argv[1:]
 class ReleaseBot:
     @on_message(channel=name)
     async def answer(self, message):
-        return {"version": "1.4", "asked": message.payload["text"]}
+        if message.message_type == "request":
+            return {"version": "1.4", "asked": message.payload["text"]}
+        say(message)
+
+
+def say(message) -> None:
+    print(json.dumps({"from": message.sender, "payload": message.payload}), flush=True)
 
 
 async def main() -> None:
     async with ReleaseBot(), AsyncOpenIntentClient(agent_id="release-bot") as client:
         channel = await client.channels.open(name, intent_id)
         response = await channel.ask("role:reviewer", {"question": "May 1.4 go out?"}, timeout=120, collect="one")
-        print(json.dumps({"from": response.sender, "payload": response.payload}), flush=True)
+        say(response)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
 
 

@@ -148,25 +148,12 @@ func (h *house) model(t *testing.T, name string) model {
 	t.Helper()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
-		Endpoint: h.BaseURL() + "/mcp?tools=repomesh", HTTPClient: &http.Client{Transport: identified{h.HTTP.Transport, name}},
+		Endpoint: h.BaseURL() + "/mcp?tools=repomesh", HTTPClient: h.As(name).HTTPClient(),
 		DisableStandaloneSSE: true,
 	}, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = session.Close() })
 	return model{session}
-}
-
-type identified struct {
-	http.RoundTripper
-	agent string
-}
-
-// RoundTrip adds the caller's credentials.
-func (i identified) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("X-API-Key", harness.Key)
-	r.Header.Set("X-Agent-ID", i.agent)
-	return i.RoundTripper.RoundTrip(r)
 }
 
 // calls calls a tool and returns its answer.
