@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,7 +13,6 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/server"
 )
 
 // worker does one unit of work; n counts the units of all callers.
@@ -105,26 +101,7 @@ func (t *target) restSender(channels []string) func(context.Context) (worker, er
 	body := []byte(`{"payload":{"question":"` + text + `","attempt":1}}`)
 	return func(context.Context) (worker, error) {
 		return func(ctx context.Context, n int) error {
-			request, err := http.NewRequestWithContext(ctx, http.MethodPost,
-				t.base+"/v1/channels/"+channels[n%len(channels)]+"/messages", bytes.NewReader(body))
-			if err != nil {
-				return err
-			}
-			request.Header.Set("Content-Type", "application/json")
-			request.Header.Set("X-API-Key", server.DevelopmentKey)
-			request.Header.Set("X-Agent-ID", asker)
-			response, err := t.rest.Do(request)
-			if err != nil {
-				return err
-			}
-			defer response.Body.Close()
-			if _, err := io.Copy(io.Discard, response.Body); err != nil {
-				return err
-			}
-			if response.StatusCode != http.StatusCreated {
-				return fmt.Errorf("a send was answered with %s", response.Status)
-			}
-			return nil
+			return t.request(ctx, http.MethodPost, "/v1/channels/"+channels[n%len(channels)]+"/messages", body, http.StatusCreated)
 		}, nil
 	}
 }
