@@ -84,22 +84,22 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.refuse(w, doors.RefusalOf(err))
 		return
 	}
-	if isBatch(r) {
+	body := bufio.NewReaderSize(r.Body, lookedAt)
+	r.Body = io.NopCloser(body)
+	if isBatch(body) {
 		d.refuse(w, doors.RefusalOf(errBatch))
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	s := &session{door: d, caller: caller, profile: chosen, ended: ctx, waits: longestWait}
-	server := s.server(r.Header.Get("Mcp-Protocol-Version") >= revisions[0])
+	server := s.server(neededBy(body), r.Header.Get("Mcp-Protocol-Version") >= revisions[0])
 	defer s.updates.wait()
 	defer cancel()
 	d.handler.ServeHTTP(w, r.WithContext(context.WithValue(ctx, serverKey{}, server)))
 }
 
-// isBatch reports whether a request's body is a list. It leaves the body to be read from its beginning.
-func isBatch(r *http.Request) bool {
-	body := bufio.NewReader(r.Body)
-	r.Body = io.NopCloser(body)
+// isBatch reports whether a body is a list. It leaves the body to be read from its beginning.
+func isBatch(body *bufio.Reader) bool {
 	for {
 		next, err := body.ReadByte()
 		if err != nil {
@@ -119,7 +119,7 @@ func isBatch(r *http.Request) bool {
 func (d *Door) Serve(ctx context.Context, caller *doors.Caller, transport sdk.Transport) error {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &session{door: d, caller: caller, profile: profiles[""], ended: ctx, waits: longestWait}
-	server := s.server(true)
+	server := s.server("", true)
 	defer s.updates.wait()
 	defer cancel()
 	return server.Run(ctx, transport)

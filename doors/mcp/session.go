@@ -38,9 +38,9 @@ func (s *session) during(ctx context.Context) (_ context.Context, cancel context
 	}
 }
 
-// server makes the protocol's server for this caller. follows says whether the client can hear of changes: with the older revisions
-// over HTTP it cannot.
-func (s *session) server(follows bool) *sdk.Server {
+// server makes the protocol's server for this caller, with the tools that are needed. follows says whether the client can hear of
+// changes: with the older revisions over HTTP it cannot.
+func (s *session) server(tools needed, follows bool) *sdk.Server {
 	capabilities := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{Subscribe: follows}}
 	capabilities.AddExtension(tasksExtension, nil)
 	options := &sdk.ServerOptions{
@@ -56,7 +56,9 @@ func (s *session) server(follows bool) *sdk.Server {
 		s.door.config.Logger.Error("the door has no tasks", "error", err)
 	}
 	for _, t := range s.profile.tools(s) {
-		server.AddTool(t.definition, s.handler(t))
+		if tools.includes(t) {
+			server.AddTool(t.definition, s.handler(t))
+		}
 	}
 	return server
 }
