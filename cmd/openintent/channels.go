@@ -88,6 +88,7 @@ type channelCreateCommand struct {
 	History     string        `enum:",all,from_join" default:"" placeholder:"HISTORY" help:"What members see who are added later: all, or from_join (only messages that are sent after they were added) (all)."`
 	TurnBudget  *int64        `placeholder:"N" help:"How many messages two agents alone may exchange within 10 minutes before the loop brake is put on; 0: no brake (20)."`
 	Task        string        `placeholder:"ID" help:"Task of the intent; the channel closes when it ends."`
+	Dictatable  bool          `help:"Give the channel an address that people can dictate, such as VK47; channels show prints it."`
 }
 
 // Run prints the new channel's id.
@@ -107,6 +108,7 @@ func (c *channelCreateCommand) Run(ctx context.Context, to terminal) error {
 	created, err := client.CreateChannel(ctx, intent, c.Name, openintent.ChannelOptions{
 		Members: c.Member, MemberPolicy: openintent.MemberPolicy(c.Policy), Audit: c.Audit, TTL: c.TTL,
 		MaxMessages: c.MaxMessages, History: openintent.History(c.History), TurnBudget: c.turnBudget(), TaskID: c.Task,
+		Dictatable: c.Dictatable,
 	})
 	if err != nil {
 		return err
@@ -232,6 +234,7 @@ func channelFields(ch *openintentv1.Channel) (shown fields) {
 	shown.add("channel", ch.GetId())
 	shown.add("name", ch.GetName())
 	shown.add("intent", ch.GetIntentId())
+	shown.add("address", ch.GetAddress())
 	shown.add("task", ch.GetTaskId())
 	shown.add("status", word(ch.GetStatus()))
 	shown.add("policy", word(ch.GetMemberPolicy()))

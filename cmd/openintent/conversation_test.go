@@ -96,3 +96,23 @@ func TestWhyAMessageWakesAnAgent(t *testing.T) {
 		require.NotContains(t, bob.does(t, "inbox"), "direct_request")
 	})
 }
+
+func TestADocumentIsReplacedKnowingly(t *testing.T) {
+	onChannel(t, func(t *testing.T, alice, bob shell) {
+		first := alice.does(t, "broadcast", "data", "{}", "--kind", "spec", "--document", "--replaces", "")
+		second := alice.does(t, "broadcast", "data", "--text", "Rules", "--kind", "spec", "--document", "--replaces", first, "--json")
+		require.Contains(t, second, `"document":true`)
+		require.Contains(t, bob.refused(t, exitConflict, "broadcast", "data", "{}", "--kind", "spec", "--document", "--replaces", first),
+			"[DOCUMENT_CHANGED]")
+		require.Contains(t, alice.refused(t, exitUsage, "broadcast", "data", "{}", "--document"), "--document needs --kind")
+		require.NotContains(t, alice.does(t, "broadcast", "data", "{}", "--kind", "spec", "--json"), "document")
+	})
+}
+
+func TestADictatableChannelShowsItsAddress(t *testing.T) {
+	onChannel(t, func(t *testing.T, alice, _ shell) {
+		channel := alice.does(t, "channels", "create", "desk", "--dictatable")
+		require.Regexp(t, `(?m)^address +[A-Z]+[0-9]{2}$`, alice.does(t, "channels", "show", channel))
+		require.NotContains(t, alice.does(t, "channels", "show", "data"), "address")
+	})
+}

@@ -44,6 +44,9 @@ func messageOf(m *openintent.Message) (*openintentv1.Message, error) {
 	if n := number(openintentv1.ResponsePolicy_value, "RESPONSE_POLICY_", string(m.Policy)); n != 0 {
 		converted.Policy = openintentv1.ResponsePolicy(n).Enum()
 	}
+	if m.Document {
+		converted.Document = &m.Document
+	}
 	if m.Revision != 0 {
 		revision := int32(m.Revision)
 		converted.Revision = &revision

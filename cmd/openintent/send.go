@@ -77,6 +77,7 @@ type broadcastCommand struct {
 	factFlags
 	parentFlag
 	aboutFlags
+	documentFlags
 	expiryFlag
 }
 
@@ -88,8 +89,11 @@ func (c *broadcastCommand) Run(ctx context.Context, to terminal) error {
 			return openintent.Draft{}, err
 		}
 		draft, err := c.draft(c.payloadFlags, c.expiryFlag, place, to)
+		if err != nil {
+			return draft, err
+		}
 		draft.MessageType = openintent.Broadcast
-		return draft, err
+		return c.documented(draft)
 	})
 }
 

@@ -71,12 +71,15 @@ type ChannelOptions struct {
 	TurnBudget int64
 	// TaskID binds the channel to a task.
 	TaskID string
+	// Dictatable gives the channel an address that people can dictate.
+	Dictatable bool
 }
 
 // Channel is a channel as the server last described it, together with the client that asked for it.
 type Channel struct {
 	ID            string
 	IntentID      string
+	Address       string // such as VK47; "" unless the channel is dictatable
 	TaskID        string
 	Name          string
 	CreatedBy     string
@@ -98,9 +101,9 @@ type Channel struct {
 
 func (c *Client) channel(ch *openintentv1.Channel) *Channel {
 	return &Channel{
-		ID: ch.GetId(), IntentID: ch.GetIntentId(), TaskID: ch.GetTaskId(), Name: ch.GetName(), CreatedBy: ch.GetCreatedBy(),
-		Members: ch.GetMembers(), MemberPolicy: memberPolicies.word(ch.GetMemberPolicy()), Audit: ch.GetOptions().GetAudit(),
-		TTL: time.Duration(ch.GetOptions().GetTtlSeconds()) * time.Second, MaxMessages: ch.GetOptions().GetMaxMessages(),
+		ID: ch.GetId(), IntentID: ch.GetIntentId(), Address: ch.GetAddress(), TaskID: ch.GetTaskId(), Name: ch.GetName(),
+		CreatedBy: ch.GetCreatedBy(), Members: ch.GetMembers(), MemberPolicy: memberPolicies.word(ch.GetMemberPolicy()),
+		Audit: ch.GetOptions().GetAudit(), TTL: time.Duration(ch.GetOptions().GetTtlSeconds()) * time.Second, MaxMessages: ch.GetOptions().GetMaxMessages(),
 		History: histories.word(ch.GetOptions().GetHistory()), TurnBudget: ch.GetOptions().GetTurnBudget(),
 		Status: channelStatuses.word(ch.GetStatus()), CreatedAt: timeOf(ch.GetCreatedAt()), ClosedAt: timeOf(ch.GetClosedAt()),
 		MessageCount: ch.GetMessageCount(), LastMessageAt: timeOf(ch.GetLastMessageAt()), client: c,
@@ -131,7 +134,8 @@ func (c *Client) Open(ctx context.Context, intentID, name string, options Channe
 func (c *Client) CreateChannel(ctx context.Context, intentID, name string, options ChannelOptions) (*Channel, error) {
 	request := &openintentv1.CreateChannelRequest{
 		IntentId: intentID, Name: name, Members: options.Members, MemberPolicy: memberPolicies.number(options.MemberPolicy),
-		TaskId: optional(options.TaskID), Options: &openintentv1.ChannelOptions{Audit: &options.Audit},
+		TaskId: optional(options.TaskID), Dictatable: options.Dictatable,
+		Options: &openintentv1.ChannelOptions{Audit: &options.Audit},
 	}
 	if options.TTL != 0 {
 		seconds := int64(options.TTL / time.Second)

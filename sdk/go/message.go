@@ -74,6 +74,8 @@ type Message struct {
 	ThreadID string
 	// Revision counts how often the content was given, from the second time on; 0 when it was never edited.
 	Revision int
+	// Document is true if it was sent as a document of the channel.
+	Document bool
 	// EditedAt and DeletedAt are zero when that has not happened.
 	EditedAt, DeletedAt time.Time
 	// Attention is what the message asks of the agent. It is nil unless the agent asked for attention, and for its own messages.
@@ -154,7 +156,7 @@ func (c *Client) message(m *openintentv1.Message) *Message {
 		MessageType: messageTypes.word(m.GetMessageType()), CorrelationID: m.GetCorrelationId(),
 		Payload: m.GetPayload().AsMap(), Metadata: m.GetMetadata().AsMap(), Status: messageStatuses.word(m.GetStatus()),
 		CreatedAt: timeOf(m.GetCreatedAt()), ExpiresAt: timeOf(m.GetExpiresAt()), ReadAt: timeOf(m.GetReadAt()),
-		Conversation: conversationOf(m), ThreadID: m.GetThreadId(), Revision: int(m.GetRevision()),
+		Conversation: conversationOf(m), ThreadID: m.GetThreadId(), Revision: int(m.GetRevision()), Document: m.GetDocument(),
 		EditedAt: timeOf(m.GetEditedAt()), DeletedAt: timeOf(m.GetDeletedAt()), client: c,
 	}
 }

@@ -27,6 +27,11 @@ type Draft struct {
 	Sender string
 	// IdempotencyKey is made by the client when it is empty.
 	IdempotencyKey string
+	// Document makes it the present content of the channel's document that is called Kind. It is kept however many messages come after it.
+	Document bool
+	// Replaces is the message that must be the document's content now, "" if there must be none; nil for whichever is. If another one is, the
+	// error has the reason "DOCUMENT_CHANGED".
+	Replaces *string
 	Conversation
 }
 
@@ -72,6 +77,10 @@ func (c *Client) SendMessage(ctx context.Context, channelID string, draft Draft)
 		Priority: priorities.number(draft.Priority), Mentions: mentionsOf(draft.Mentions), Collect: draft.Collect.Value(),
 		Obligation:   draft.Obligation.wire(),
 		Directedness: directednesses.number(draft.Directedness), Policy: policies.number(draft.Policy),
+		Replaces: draft.Replaces,
+	}
+	if draft.Document {
+		request.Document = &draft.Document
 	}
 	sent, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Message, error) {
 		return c.raw.Messages.SendMessage(ctx, request)

@@ -5,14 +5,15 @@ import { Following, type FollowOptions } from "./following.js";
 import { toJsonObject } from "./json.js";
 import { refuseUnknown, type Names } from "./options.js";
 import { callNames, newKey, withRetry, type CallOptions, type RetryOptions } from "./retry.js";
-import { messageNames, requestNames, said, type MessageOptions, type RequestOptions } from "./saying.js";
+import { documentNames, messageNames, requestNames, said } from "./saying.js";
+import type { DocumentOptions, MessageOptions, RequestOptions } from "./saying.js";
 import type { Settings } from "./settings.js";
 import { inSpan, traced, type Trace } from "./tracing.js";
 import type { Attempt, Included, ReplyRequest, SendRequest, Transport } from "./transport.js";
 import type { Channel, JsonObject, Message, MessageType } from "./types.js";
 
 /** How a message is sent. */
-export interface SendOptions extends CallOptions, RequestOptions {
+export interface SendOptions extends CallOptions, RequestOptions, DocumentOptions {
   /** An agent, `role:<role_id>`, or `*`; absent: everybody. A request must name an agent or a role. */
   to?: string;
   /** `notify` unless given. */
@@ -32,6 +33,7 @@ export interface SendOptions extends CallOptions, RequestOptions {
 const sendNames: Names<SendOptions> = {
   ...callNames,
   ...requestNames,
+  ...documentNames,
   to: true,
   messageType: true,
   expiresAt: true,

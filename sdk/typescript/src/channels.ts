@@ -15,6 +15,8 @@ export interface CreateChannelOptions extends CallOptions {
   options?: Partial<ChannelOptions>;
   /** A task of the same intent; the channel closes when it ends. */
   taskId?: string;
+  /** Gives the channel an address that people can dictate. */
+  dictatable?: boolean;
 }
 
 const createNames: Names<CreateChannelOptions> = {
@@ -23,6 +25,7 @@ const createNames: Names<CreateChannelOptions> = {
   memberPolicy: true,
   options: true,
   taskId: true,
+  dictatable: true,
 };
 const settingNames: Names<ChannelOptions> = { audit: true, ttlSeconds: true, maxMessages: true, history: true, turnBudget: true };
 
@@ -98,6 +101,7 @@ export class ChannelDirectory {
     return (
       (agentId === undefined || channel.createdBy === agentId) &&
       channel.taskId === (request.taskId ?? null) &&
+      (channel.address !== null) === (request.dictatable ?? false) &&
       channel.memberPolicy === request.memberPolicy &&
       channel.members.length === request.members.length &&
       channel.members.every((member, i) => member === request.members[i]) &&
@@ -108,7 +112,7 @@ export class ChannelDirectory {
 
 function requestOf(call: string, intentId: string, name: string, options: CreateChannelOptions): CreateChannelRequest {
   refuseUnknown(call, options, createNames);
-  const { members = [], memberPolicy = "intent", options: settings = {}, taskId } = options;
+  const { members = [], memberPolicy = "intent", options: settings = {}, taskId, dictatable } = options;
   refuseUnknown("The channel", settings, settingNames);
-  return { intentId, name, members, memberPolicy, options: settings, ...(taskId && { taskId }) };
+  return { intentId, name, members, memberPolicy, options: settings, ...(taskId && { taskId }), ...(dictatable && { dictatable }) };
 }

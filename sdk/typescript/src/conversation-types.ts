@@ -83,6 +83,8 @@ export interface Conversation {
   readonly policy: ResponsePolicy | null;
   /** Null while nobody has edited it, and above 1 afterwards. */
   readonly revision: number | null;
+  /** Whether it was sent as a document of the channel. */
+  readonly document: boolean;
   readonly editedAt: Date | null;
   readonly deletedAt: Date | null;
 }
@@ -101,6 +103,7 @@ export const nothingMore: Conversation = {
   directedness: null,
   policy: null,
   revision: null,
+  document: false,
   editedAt: null,
   deletedAt: null,
 };

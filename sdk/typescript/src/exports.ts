@@ -15,7 +15,7 @@ export type { Lease, LeaseOptions } from "./leases.js";
 export type { CallOptions } from "./retry.js";
 export type { FoundMessage, SearchFilters, SearchPage } from "./searching.js";
 export type { ConnectOptions } from "./settings.js";
-export type { MessageOptions, RequestOptions } from "./saying.js";
+export type { DocumentOptions, MessageOptions, RequestOptions } from "./saying.js";
 export type { Included } from "./transport.js";
 export { openTelemetry, type OpenTelemetryApi, type Span, type Trace, type Tracing } from "./tracing.js";
 export type * from "./types.js";

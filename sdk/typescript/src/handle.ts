@@ -23,6 +23,7 @@ export class ChannelHandle implements Channel {
   readonly #client: ChannelCalls;
   readonly id: string;
   readonly intentId: string;
+  readonly address: string | null;
   readonly taskId: string | null;
   readonly name: string;
   readonly createdBy: string;
@@ -39,6 +40,7 @@ export class ChannelHandle implements Channel {
     this.#client = client;
     this.id = channel.id;
     this.intentId = channel.intentId;
+    this.address = channel.address;
     this.taskId = channel.taskId;
     this.name = channel.name;
     this.createdBy = channel.createdBy;

@@ -54,16 +54,33 @@ export const requestNames: Names<RequestOptions> = { ...messageNames, collect: t
 export interface Said extends Omit<RequestOptions, "parent"> {
   parentId?: string;
   fence?: number;
+  document?: boolean;
+  replaces?: string;
 }
 
+/** What a message says that is a document of its channel. */
+export interface DocumentOptions {
+  /** Makes it the present content of the channel's document that is called `kind`. It is kept however many messages come after it. */
+  document?: boolean;
+  /** The message that must be the document's content now, or its id; "" if there must be none. Absent: whichever is. */
+  replaces?: Pick<Message, "id"> | string;
+}
+
+export const documentNames: Names<DocumentOptions> = { document: true, replaces: true };
+
 /** Picks what a message says from a call's options; nothing for a plain message. */
-export function said(options: RequestOptions & { fence?: number }): { said?: Said } {
-  const { parent, subject, kind, taskId, priority, mentions, directedness, policy, collect, obligation, fence } = options;
-  const parentId = typeof parent === "object" ? parent.id : parent;
+export function said(options: RequestOptions & DocumentOptions & { fence?: number }): { said?: Said } {
+  const { subject, kind, taskId, priority, mentions, directedness, policy, collect, obligation, fence, document } = options;
+  const [parentId, replaces] = [idOf(options.parent), idOf(options.replaces)];
   if (mentions !== undefined && !Array.isArray(mentions)) {
     throw badField("mentions", "must be a list of names");
   }
-  const all = { parentId, subject, kind, taskId, priority, mentions, directedness, policy, collect, obligation, fence };
+  const place = { parentId, subject, kind, taskId, priority, mentions, directedness, policy };
+  const all = { ...place, collect, obligation, fence, document, replaces };
   const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
   return Object.keys(given).length === 0 ? {} : { said: given as Said };
+}
+
+function idOf(message: Pick<Message, "id"> | string | undefined): string | undefined {
+  return typeof message === "object" ? message.id : message;
 }

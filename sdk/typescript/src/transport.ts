@@ -42,6 +42,7 @@ export interface CreateChannelRequest {
   memberPolicy: MemberPolicy;
   options: Partial<ChannelOptions>;
   taskId?: string;
+  dictatable?: boolean;
 }
 
 export interface SendRequest {

@@ -100,6 +100,8 @@ export type ChannelHistory = "all" | "from_join";
 export interface Channel {
   readonly id: string;
   readonly intentId: string;
+  /** Such as `VK47`, for a channel that was created as dictatable; null for others. */
+  readonly address: string | null;
   readonly taskId: string | null;
   readonly name: string;
   readonly createdBy: string;

@@ -15,7 +15,7 @@ from .models import Channel, Message
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._message_options import ReplyOptions, RequestOptions
+    from ._message_options import ReplyOptions, RequestOptions, SendOptions
 
 
 class ChannelCalls(ConversationCalls):
@@ -45,7 +45,7 @@ class ChannelCalls(ConversationCalls):
         *,
         sender: str | None = None,
         idempotency_key: str | None = None,
-        **options: Unpack[RequestOptions],
+        **options: Unpack[SendOptions],
     ) -> Message:
         """Sends a message: to an agent, to `role:ROLE`, or to everybody. When the call returns, it is stored, once."""
         steps = self._rules.messages.send(

@@ -49,6 +49,7 @@ class Channels:
         member_policy: str,
         options: Options | None,
         task_id: str | None,
+        dictatable: bool = False,
         deadline: Deadline | None = None,
     ) -> Steps[Channel]:
         """Creates a channel. The call carries no key. So when the outcome of an attempt is unknown, and the next one finds
@@ -60,6 +61,7 @@ class Channels:
             member_policy=number(channels_pb2.MemberPolicy, "MEMBER_POLICY_", member_policy, "member_policy"),
             options=_options(options),
             task_id=task_id,
+            dictatable=dictatable,
         )
         deadline, lost = deadline or self.calls.deadline(), _Lost()
         try:
@@ -85,7 +87,7 @@ class Channels:
             if found is not None:
                 return found
             try:
-                return (yield from self.create(intent_id, name, members, member_policy, options, None, deadline))
+                return (yield from self.create(intent_id, name, members, member_policy, options, None, deadline=deadline))
             except ChannelNameTakenError:
                 continue
 

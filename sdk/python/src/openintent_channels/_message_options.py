@@ -37,13 +37,23 @@ class RequestOptions(MessageOptions, total=False):
     obligation: Mapping[str, str | None] | str | None
 
 
+class SendOptions(RequestOptions, total=False):
+    """What a message may say too that is sent and not awaited. `document` makes it the present content of the channel's
+    document that is called `kind`, which is kept however many messages come after it. `replaces` is the message that must be
+    the document's content now, or its id; an empty text if there must be none."""
+
+    document: bool | None
+    replaces: Message | str | None
+
+
 class ReplyOptions(MessageOptions, total=False):
     """What a reply may say too: the `fence` of the claim under which it answers."""
 
     fence: int | None
 
 
-_PLAIN = ("subject", "kind", "task_id", "fence")
+_PLAIN = ("subject", "kind", "task_id", "fence", "document")
+_MESSAGES = {"parent": "parent_id", "replaces": "replaces"}
 _ENUMS: Mapping[str, tuple[Any, str]] = {
     "priority": (attention_pb2.Priority, "PRIORITY_"),
     "directedness": (attention_pb2.Directedness, "DIRECTEDNESS_"),
@@ -54,16 +64,16 @@ _ENUMS: Mapping[str, tuple[Any, str]] = {
 def say(request: Any, options: Mapping[str, Any] | None) -> None:
     """Writes options into a request. Raises TypeError for one that the request does not have."""
     for name, value in (options or {}).items():
-        field = "parent_id" if name == "parent" else name
-        known = name in _PLAIN or name in _ENUMS or name in ("parent", "mentions", "collect", "obligation")
+        field = _MESSAGES.get(name, name)
+        known = name in _PLAIN or name in _ENUMS or name in _MESSAGES or name in ("mentions", "collect", "obligation")
         if not known or field not in request.DESCRIPTOR.fields_by_name:
             raise TypeError(f"there is no option {name!r} for this call")
         if value is None:
             continue
         if name in _ENUMS:
             setattr(request, field, number(*_ENUMS[name], value, name))
-        elif name == "parent":
-            request.parent_id = value if isinstance(value, str) else value.id
+        elif name in _MESSAGES:
+            setattr(request, field, value if isinstance(value, str) else value.id)
         elif name == "mentions":
             request.mentions.SetInParent()
             request.mentions.extend(list(value))

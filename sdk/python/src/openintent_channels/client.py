@@ -50,9 +50,12 @@ class OpenIntentClient(ChannelCalls):
         member_policy: str = "intent",
         options: Options | None = None,
         task_id: str | None = None,
+        *,
+        dictatable: bool = False,
     ) -> Channel:
-        """Creates a channel. Raises ChannelNameTakenError when an open channel of the intent has the name."""
-        steps = self._rules.channels.create(intent_id, name, members, member_policy, options, task_id)
+        """Creates a channel. Raises ChannelNameTakenError when an open channel of the intent has the name.
+        A `dictatable` one gets an `address` that people can dictate."""
+        steps = self._rules.channels.create(intent_id, name, members, member_policy, options, task_id, dictatable)
         return self._connection.run(steps)
 
     def list_channels(self, intent_id: str) -> list[Channel]:

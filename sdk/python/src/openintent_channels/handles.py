@@ -18,7 +18,7 @@ from .models import Channel, Message
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._message_options import MessageOptions, RequestOptions
+    from ._message_options import MessageOptions, RequestOptions, SendOptions
 
 
 class ChannelHandle(ChannelFields):
@@ -83,7 +83,7 @@ class ChannelHandle(ChannelFields):
         *,
         sender: str | None = None,
         idempotency_key: str | None = None,
-        **options: Unpack[RequestOptions],
+        **options: Unpack[SendOptions],
     ) -> Message:
         """Sends a message."""
         return self._client.send_message(

@@ -38,7 +38,8 @@ class ChannelOptions:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A named message stream inside an intent. `status` is `open` or `closed`, `member_policy` `intent` or `explicit`."""
+    """A named message stream inside an intent. `status` is `open` or `closed`, `member_policy` `intent` or `explicit`. A
+    channel that was created as dictatable has an `address`, such as `VK47`."""
 
     id: str
     intent_id: str
@@ -53,6 +54,7 @@ class Channel:
     last_message_at: datetime | None
     message_count: int
     task_id: str | None = None
+    address: str | None = None
 
     @property
     def is_open(self) -> bool:
@@ -67,7 +69,8 @@ class Message:
     None otherwise. What the sender did not say is None: `parent_id` and `thread_id` (its place in
     a thread), `subject`, `kind`, `task_id`, `priority`, `collect`, `obligation` (with `blocks` and
     `delegate`), `directedness` and `policy`. An edited message has a
-    `revision` above 1 and `edited_at`, a deleted one `deleted_at`. `attention` is there when the reader asked for it."""
+    `revision` above 1 and `edited_at`, a deleted one `deleted_at`. `document` is true if it was sent as a
+    document of the channel. `attention` is there when the reader asked for it."""
 
     id: str
     channel_id: str
@@ -94,6 +97,7 @@ class Message:
     directedness: str | None = None
     policy: str | None = None
     revision: int | None = None
+    document: bool = False
     edited_at: datetime | None = None
     deleted_at: datetime | None = None
     attention: Attention | None = field(default=None, compare=False)
@@ -156,6 +160,7 @@ def channel_of(wire: channels_pb2.Channel) -> Channel:
         last_message_at=time_of(wire.last_message_at) if wire.HasField("last_message_at") else None,
         message_count=wire.message_count,
         task_id=wire.task_id if wire.HasField("task_id") else None,
+        address=wire.address if wire.HasField("address") else None,
     )
 
 
@@ -189,7 +194,7 @@ def _conversation_fields(wire: messages_pb2.Message) -> dict[str, Any]:
     """Reads what a message says beyond RFC-0021. A plain message has none of it."""
     said: dict[str, Any] = {
         name: getattr(wire, name)
-        for name in ("parent_id", "thread_id", "subject", "kind", "task_id", "revision")
+        for name in ("parent_id", "thread_id", "subject", "kind", "task_id", "revision", "document")
         if wire.HasField(name)
     }
     words = {"priority": priority_word, "directedness": directedness_word, "policy": policy_word}

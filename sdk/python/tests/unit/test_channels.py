@@ -61,6 +61,16 @@ def test_a_missing_channel_is_created() -> None:
     assert request.member_policy == channels_pb2.MEMBER_POLICY_EXPLICIT
 
 
+def test_a_dictatable_channel_has_an_address() -> None:
+    made = wire()
+    made.address = "VK47"
+    player = Player.of(made)
+    created = player.play(Channels(player.calls()).create("i", "talk", [], "intent", None, None, dictatable=True))
+    assert player.invoked[0].request.dictatable
+    assert created.address == "VK47"
+    assert create(Player.of(wire())).address is None
+
+
 def test_when_two_open_at_once_the_second_gets_the_channel_of_the_first() -> None:
     assert open_channel(Player.of(listed(), TAKEN, listed(wire("first")))).id == "chan_first"
 

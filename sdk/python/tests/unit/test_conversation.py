@@ -63,6 +63,27 @@ def test_a_plain_message_says_nothing_more() -> None:
     assert (sent.parent_id, sent.priority, sent.collect, sent.edited_at, sent.attention) == (None,) * 5
 
 
+def test_a_document_names_what_it_replaces_and_says_that_it_is_one() -> None:
+    player = Player.of(messages_pb2.Message(id="m2", kind="spec", document=True))
+    former = message_of(messages_pb2.Message(id="m1"))
+    options = {"kind": "spec", "document": True, "replaces": former}
+    sent = player.play(Messages(player.calls(), Tracing()).send("c", {}, None, "notify", None, None, None, None, options))
+    request = player.invoked[0].request
+    assert (request.kind, request.document, request.replaces) == ("spec", True, "m1")
+    assert sent.document
+    assert not former.document
+
+
+def test_replacing_none_is_not_the_same_as_replacing_any() -> None:
+    none, any_of_them = messages_pb2.SendMessageRequest(), messages_pb2.SendMessageRequest()
+    say(none, {"replaces": ""})
+    say(any_of_them, {"replaces": None})
+    assert none.HasField("replaces")
+    assert not any_of_them.HasField("replaces")
+    with pytest.raises(TypeError, match="'document'"):
+        say(messages_pb2.ReplyMessageRequest(), {"document": True})
+
+
 def test_no_mentions_are_not_the_same_as_unknown_mentions() -> None:
     none, unknown = messages_pb2.SendMessageRequest(), messages_pb2.SendMessageRequest()
     say(none, {"mentions": []})

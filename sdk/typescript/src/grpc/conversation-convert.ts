@@ -116,6 +116,7 @@ export function toConversation(wire: WireMessage): Conversation {
     directedness: wire.directedness === undefined ? null : wordOf(directednesses, wire.directedness),
     policy: wire.policy === undefined ? null : wordOf(policies, wire.policy),
     revision: wire.revision ?? null,
+    document: wire.document ?? false,
     editedAt: dateOf(wire.editedAt),
     deletedAt: dateOf(wire.deletedAt),
   };

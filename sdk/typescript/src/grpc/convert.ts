@@ -89,6 +89,7 @@ export function toChannel(wire: WireChannel): Channel {
   return {
     id: wire.id,
     intentId: wire.intentId,
+    address: wire.address ?? null,
     taskId: wire.taskId ?? null,
     name: wire.name,
     createdBy: wire.createdBy,

@@ -58,6 +58,7 @@ export class GrpcTransport implements Transport {
         turnBudget: turnBudget === undefined ? undefined : BigInt(turnBudget),
       },
       taskId: request.taskId,
+      dictatable: request.dictatable,
     };
     return toChannel(
       await this.connection.call(attempt, (options) => this.connection.channels.createChannel(wire, options)),

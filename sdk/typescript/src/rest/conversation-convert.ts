@@ -27,6 +27,7 @@ export function toConversation(wire: Wire): Conversation {
     directedness: wire["directedness"] ?? null,
     policy: wire["policy"] ?? null,
     revision: wire["revision"] ?? null,
+    document: wire["document"] ?? false,
     editedAt: date(wire["edited_at"]),
     deletedAt: date(wire["deleted_at"]),
   };

@@ -35,6 +35,7 @@ export function toChannel(value: unknown): Channel {
   return {
     id: wire["id"],
     intentId: wire["intent_id"],
+    address: wire["address"] ?? null,
     taskId: wire["task_id"] ?? null,
     name: wire["name"],
     createdBy: wire["created_by"],

@@ -51,6 +51,7 @@ export class RestTransport implements Transport {
       member_policy: request.memberPolicy,
       options: { audit, ttl_seconds: ttlSeconds, max_messages: maxMessages, history, turn_budget: turnBudget },
       task_id: request.taskId,
+      dictatable: request.dictatable,
     };
     return toChannel(await this.#call(attempt, { method: "POST", path: path`intents/${request.intentId}/channels`, body }));
   }

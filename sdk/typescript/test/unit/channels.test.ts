@@ -70,7 +70,7 @@ test("a channel is found again when the answer to its creation was lost, but not
   const options = { audit: true, ttlSeconds: null, maxMessages: 1000, history: "all" as const, turnBudget: 20 };
   const ours = channel("talk", { members: ["a"], memberPolicy: "explicit", options });
   assert.equal((await create(ours)).id, ours.id);
-  for (const theirs of [{ createdBy: "another" }, { members: ["b"] }, { options: { ...options, audit: false } }]) {
+  for (const theirs of [{ address: "VK47" }, { createdBy: "another" }, { members: ["b"] }, { options: { ...options, audit: false } }]) {
     await assert.rejects(create({ ...ours, ...theirs }), ChannelNameTakenError);
   }
 });

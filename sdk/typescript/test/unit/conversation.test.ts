@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { create } from "@bufbuild/protobuf";
 import { Answering } from "../../src/agent/answering.js";
 import { AgentLog } from "../../src/agent/log.js";
 import { Handlers, type Handler } from "../../src/agent/message.js";
@@ -8,6 +9,12 @@ import type { Received } from "../../src/agent/server.js";
 import { needsClaim, Turns } from "../../src/agent/turns.js";
 import type { Attention } from "../../src/conversation-types.js";
 import { AlreadyExistsError, AnsweredError, ClaimedError, ClaimLostError, errorFrom, InvalidArgumentError } from "../../src/errors.js";
+import { ChannelSchema } from "../../src/generated/openintent/v1/channels_pb.js";
+import { MessageSchema } from "../../src/generated/openintent/v1/messages_pb.js";
+import { toConversation as toGrpcConversation } from "../../src/grpc/conversation-convert.js";
+import { toChannel as toGrpcChannel } from "../../src/grpc/convert.js";
+import { toConversation as toRestConversation } from "../../src/rest/conversation-convert.js";
+import { toChannel as toRestChannel } from "../../src/rest/convert.js";
 import { noTracing } from "../../src/tracing.js";
 import type { ConversationTransport, ReplyRequest, SendRequest, Transport } from "../../src/transport.js";
 import type { Message } from "../../src/types.js";
@@ -148,6 +155,35 @@ test("what a message says reaches the transport, and a plain one says nothing mo
   assert.ok(!("said" in plain!));
   const misspelt = { subjekt: "x" } as object;
   await assert.rejects(client.sendMessage("c", {}, misspelt), InvalidArgumentError);
+});
+
+test("a document says so, and what it replaces", async () => {
+  const asked: SendRequest[] = [];
+  const client = fakeClient({
+    async sendMessage(sent) {
+      asked.push(sent);
+      return message("m", { document: true });
+    },
+  });
+  const first = await client.sendMessage("c", {}, { kind: "spec", document: true, replaces: "" });
+  assert.ok(first.document && !message("other").document);
+  await client.sendMessage("c", {}, { kind: "spec", document: true, replaces: first });
+  assert.deepEqual(asked[0]?.said, { kind: "spec", document: true, replaces: "" }, "there must be none yet");
+  assert.deepEqual(asked[1]?.said, { kind: "spec", document: true, replaces: "m" });
+  const asDocument = { document: true } as object;
+  await assert.rejects(client.replyTo("c", "m", {}, asDocument), InvalidArgumentError);
+});
+
+test("a message's document and a channel's address are read over gRPC and REST", () => {
+  const wire = { id: "m", created_at: "2026-02-13T10:00:00Z" };
+  assert.ok(toGrpcConversation(create(MessageSchema, { document: true })).document);
+  assert.ok(!toGrpcConversation(create(MessageSchema)).document);
+  assert.ok(toRestConversation({ document: true }).document);
+  assert.ok(!toRestConversation({}).document);
+  const createdAt = { seconds: 1n, nanos: 0 };
+  assert.equal(toGrpcChannel(create(ChannelSchema, { address: "VK47", createdAt, memberPolicy: 1, status: 1 })).address, "VK47");
+  assert.equal(toRestChannel({ ...wire, address: "VK47" }).address, "VK47");
+  assert.equal(toRestChannel(wire).address, null);
 });
 
 test("a claim renews itself, and is released with its fence", async () => {

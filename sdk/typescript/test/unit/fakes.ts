@@ -142,6 +142,7 @@ export function channel(name: string, fields: Partial<Channel> = {}): Channel {
   return {
     id: "chan_1",
     intentId: "intent",
+    address: null,
     taskId: null,
     name,
     createdBy: "asker",
