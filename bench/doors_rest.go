@@ -27,7 +27,7 @@ func (t *target) openDictatable(ctx context.Context) (string, error) {
 
 // openOnMesh opens a channel on RepoMesh's mesh, which the first list brings about, and returns the channel's name.
 func (t *target) openOnMesh(ctx context.Context) (string, error) {
-	if err := t.request(ctx, http.MethodGet, "/v1/repomesh/events", nil, http.StatusOK); err != nil {
+	if err := t.request(ctx, asker, http.MethodGet, "/v1/repomesh/events", nil, http.StatusOK); err != nil {
 		return "", err
 	}
 	channel, err := t.openOn(ctx, "repomesh", false)
@@ -42,7 +42,8 @@ func (t *target) openOn(ctx context.Context, intent string, dictatable bool) (*o
 	})
 }
 
-// eventSender posts events to a channel at its address.
+// eventSender posts events to a channel at its address. The door lets one agent make 8 requests at a
+// time, so several agents send.
 func (t *target) eventSender(address string) func(context.Context) (worker, error) {
 	return t.poster("/agent-channel/"+address+"/event", `{"kind":"comms","payload":{"question":"`+text+`","attempt":1}}`)
 }
@@ -52,24 +53,27 @@ func (t *target) meshSender(channel string) func(context.Context) (worker, error
 	return t.poster("/v1/repomesh/events", `{"channel":"`+channel+`","payload":{"to":"all","content":"`+text+`"}}`)
 }
 
-// poster posts a body again and again.
+// posters is how many agents post in turn.
+const posters = 64
+
+// poster posts a body again and again, as one agent after the other.
 func (t *target) poster(path, body string) func(context.Context) (worker, error) {
 	return func(context.Context) (worker, error) {
-		return func(ctx context.Context, _ int) error {
-			return t.request(ctx, http.MethodPost, path, []byte(body), http.StatusCreated)
+		return func(ctx context.Context, n int) error {
+			return t.request(ctx, asker+"-"+strconv.Itoa(n%posters), http.MethodPost, path, []byte(body), http.StatusCreated)
 		}, nil
 	}
 }
 
-// request makes a request as the asker and reads the answer to its end.
-func (t *target) request(ctx context.Context, method, path string, body []byte, want int) error {
+// request makes a request as an agent and reads the answer to its end.
+func (t *target) request(ctx context.Context, agent, method, path string, body []byte, want int) error {
 	request, err := http.NewRequestWithContext(ctx, method, t.base+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("X-API-Key", server.DevelopmentKey)
-	request.Header.Set("X-Agent-ID", asker)
+	request.Header.Set("X-Agent-ID", agent)
 	response, err := t.rest.Do(request)
 	if err != nil {
 		return err

@@ -101,7 +101,7 @@ func (t *target) restSender(channels []string) func(context.Context) (worker, er
 	body := []byte(`{"payload":{"question":"` + text + `","attempt":1}}`)
 	return func(context.Context) (worker, error) {
 		return func(ctx context.Context, n int) error {
-			return t.request(ctx, http.MethodPost, "/v1/channels/"+channels[n%len(channels)]+"/messages", body, http.StatusCreated)
+			return t.request(ctx, asker, http.MethodPost, "/v1/channels/"+channels[n%len(channels)]+"/messages", body, http.StatusCreated)
 		}, nil
 	}
 }
