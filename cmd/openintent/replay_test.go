@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/e2e/harness"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/server/jsonform"
 )
 
 // recording is a conversation of four agents that was held through the API: alice leads, bob builds, carol reviews, and ci reports.
@@ -36,9 +38,15 @@ func (r *recording) say(t *testing.T, by shell, words ...string) (message string
 	if by.agent == "bob" {
 		return message
 	}
-	told := r.operator.does(t, "why", message, "--about", "bob", "--json")
+	channel, id, _ := strings.Cut(message, "/")
+	told, err := r.alice.server.Operator().Attention.GetAttention(t.Context(), &openintentv1.GetAttentionRequest{
+		ChannelId: channel, MessageId: id, AgentId: new("bob"),
+	})
+	require.NoError(t, err)
+	form, err := jsonform.Encode(told)
+	require.NoError(t, err)
 	var block asked
-	require.NoError(t, json.Unmarshal([]byte(told), &block))
+	require.NoError(t, json.Unmarshal(form, &block))
 	if block.Policy != "" {
 		r.blocks = append(r.blocks, block)
 	}
