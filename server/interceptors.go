@@ -52,18 +52,14 @@ type interceptors struct {
 func newInterceptors(
 	stopping context.Context, keys *Keys, limits *streamLimits, metrics *metrics, logger *slog.Logger,
 ) (*interceptors, error) {
-	methods, err := listMethods()
-	if err != nil {
-		return nil, err
-	}
-	validator, err := newValidator(methods)
+	rules, err := readContract()
 	if err != nil {
 		return nil, err
 	}
 	return &interceptors{
-		methods:   methods,
+		methods:   rules.methods,
 		keys:      keys,
-		validator: validator,
+		validator: rules.validator,
 		observer:  &observer{metrics: metrics, logger: logger},
 		limits:    limits,
 		public:    newPublicStreams(),

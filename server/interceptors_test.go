@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -68,6 +69,7 @@ func TestRefusalsComeBeforeTheService(t *testing.T) {
 
 func TestAMethodWithoutAPolicyIsRefused(t *testing.T) {
 	f := newFace(t, slog.LevelInfo)
+	f.through.methods = maps.Clone(f.through.methods)
 	delete(f.through.methods, openintentv1.MessageService_SendMessage_FullMethodName)
 	delete(f.through.methods, openintentv1.MessageService_Subscribe_FullMethodName)
 	_, err := f.messages.SendMessage(as(t, "x-api-key", "open"), aMessage())
