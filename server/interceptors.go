@@ -91,7 +91,7 @@ func (i *interceptors) one(
 	call := i.observer.begin(ctx, fullMethod, i.methods[fullMethod], false)
 	defer func() { err = i.observer.end(call, err) }()
 	defer recoverPanic(&err)
-	ctx, release, err := i.admit(ctx, call)
+	ctx, release, err := i.admit(call.ctx, call)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (i *interceptors) stream(
 	call := i.observer.begin(stream.Context(), info.FullMethod, i.methods[info.FullMethod], true)
 	defer func() { err = i.observer.end(call, err) }()
 	defer recoverPanic(&err)
-	ctx, release, err := i.admit(stream.Context(), call)
+	ctx, release, err := i.admit(call.ctx, call)
 	if err != nil {
 		return err
 	}
