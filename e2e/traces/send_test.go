@@ -83,7 +83,7 @@ func quiet(t *testing.T, c *Collector) {
 // to a stream belongs to the same trace.
 func TestASendIsInItsSendersTrace(t *testing.T) {
 	each(t, func(t *testing.T, collector *Collector, d desk) {
-		following, err := d.As("bob").Messages.Subscribe(t.Context(), &openintentv1.SubscribeRequest{
+		following, err := d.As("bob").Messages.Subscribe(patient(t), &openintentv1.SubscribeRequest{
 			Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: d.channel}})
 		require.NoError(t, err)
 		_, err = following.Header()
@@ -197,7 +197,7 @@ func TestARefusalHasItsReason(t *testing.T) {
 // The messages of one stream belong to the traces that they name.
 func TestTheMessagesOfAStreamBelongToTheirTraces(t *testing.T) {
 	each(t, func(t *testing.T, collector *Collector, d desk) {
-		sending, err := d.As("alice").Messages.SendMessages(t.Context())
+		sending, err := d.As("alice").Messages.SendMessages(patient(t))
 		require.NoError(t, err)
 		for i := range 3 {
 			_, _, traceparent := someTrace(i)
@@ -217,7 +217,7 @@ func TestTheMessagesOfAStreamBelongToTheirTraces(t *testing.T) {
 // One commit of many messages is one span, linked to each of them, and each has its part of it in its own trace.
 func TestACommitOfManyIsLinkedToEach(t *testing.T) {
 	each(t, func(t *testing.T, collector *Collector, d desk) {
-		sending, err := d.As("alice").Messages.SendMessages(t.Context())
+		sending, err := d.As("alice").Messages.SendMessages(patient(t))
 		require.NoError(t, err)
 		const many = 300 // while one commit runs, the next messages gather
 		for i := range many {
