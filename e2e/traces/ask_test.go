@@ -85,6 +85,9 @@ type printed struct{ Name, Trace, ID, Parent string }
 func named(t *testing.T, lines []byte, name string, parent *Span) Span {
 	t.Helper()
 	for line := range bytes.Lines(lines) {
+		if line[0] != '{' {
+			continue // what the agent says to people
+		}
 		var one printed
 		require.NoError(t, json.Unmarshal(line, &one), string(line))
 		if one.Name == name && (parent == nil || one.Parent == parent.ID && one.Trace == parent.Trace) {

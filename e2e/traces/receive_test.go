@@ -155,7 +155,7 @@ func TestAPostCarriesItsSpan(t *testing.T) {
 func TestAMessageThatNamesNoSpanIsDelivered(t *testing.T) {
 	each(t, func(t *testing.T, collector *Collector, d desk) {
 		next := d.follow(t, &openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: d.channel}})
-		for _, claimed := range []string{"x", "00-0-0-01", "00-00000000000000000000000000000000-0000000000000000-01", "\x00"} {
+		for _, claimed := range []string{"x", "00-0-0-01", "00-00000000000000000000000000000000-0000000000000000-01", "\u2028\n"} {
 			ctx := metadata.AppendToOutgoingContext(t.Context(), "traceparent", "nonsense", "traceparent", "twice")
 			sent, err := d.As("alice").Messages.SendMessage(ctx, d.message(t, claimed))
 			require.NoError(t, err)
