@@ -183,3 +183,34 @@ func arrived(t *testing.T, posts <-chan string) string {
 		return ""
 	}
 }
+
+// What a sender writes in one go comes as one delivery. Its span is in the trace of the first message, and linked to those of the others.
+func TestMessagesThatComeAsOneAreOneSpan(t *testing.T) {
+	each(t, func(t *testing.T, collector *Collector, d desk) {
+		made, err := d.As("bob").Subscriptions.CreateSubscription(t.Context(),
+			&openintentv1.CreateSubscriptionRequest{ChannelId: &d.channel, Compose: new(true)})
+		require.NoError(t, err)
+		for i := range 3 {
+			_, _, traceparent := someTrace(i)
+			request := d.message(t, traceparent)
+			request.To = new("bob")
+			_, err := d.As("alice").Messages.SendMessage(t.Context(), request)
+			require.NoError(t, err)
+		}
+		fetched := &openintentv1.FetchDeliveriesResponse{}
+		for len(fetched.GetDeliveries()) == 0 {
+			fetched, err = d.As("bob").Subscriptions.FetchDeliveries(patient(t),
+				&openintentv1.FetchDeliveriesRequest{SubscriptionId: made.GetId(), WaitSeconds: new(20.0)})
+			require.NoError(t, err)
+		}
+		require.Len(t, fetched.GetDeliveries()[0].GetEarlier(), 2)
+		first, firstSpan, _ := someTrace(0)
+		delivered := collector.Await(t, "deliver", In(first))
+		require.Equal(t, firstSpan, delivered.Parent)
+		require.Equal(t, "3", delivered.Attributes["messaging.batch.message_count"])
+		_, second, _ := someTrace(1)
+		_, third, _ := someTrace(2)
+		require.Len(t, delivered.Links, 3, "the other messages, and the call that receives them")
+		require.Equal(t, []string{second, third}, delivered.Links[:2])
+	})
+}
