@@ -112,7 +112,7 @@ func namedBy(member func(name string) (string, bool)) trace.SpanContext {
 // handing begins the span of handing messages to a consumer, in the trace of the first one that names a span, and linked to the
 // others' and to the call that receives them. Messages that name no span have none.
 func (s *spans) handing(ctx context.Context, to reading.Consumer, messages ...reading.Handed) (handed func(error)) {
-	span, _ := s.beginHanding(ctx, "deliver", trace.SpanKindConsumer, to, messages)
+	span := s.beginHanding(ctx, "deliver", trace.SpanKindConsumer, to, messages)
 	if span == nil {
 		return func(error) {}
 	}
@@ -126,7 +126,7 @@ func (s *spans) handing(ctx context.Context, to reading.Consumer, messages ...re
 func (s *spans) posting(
 	ctx context.Context, to reading.Consumer, address string, messages ...reading.Handed,
 ) (traceparent string, posted func(subscriptions.Posted)) {
-	span, _ := s.beginHanding(ctx, "post", trace.SpanKindClient, to, messages)
+	span := s.beginHanding(ctx, "post", trace.SpanKindClient, to, messages)
 	if span == nil {
 		return "", func(subscriptions.Posted) {}
 	}
@@ -145,9 +145,10 @@ func (s *spans) posting(
 	}
 }
 
+// beginHanding begins the span of a step that hands messages over. It returns nil if none of them names a span.
 func (s *spans) beginHanding(
 	ctx context.Context, name string, kind trace.SpanKind, to reading.Consumer, messages []reading.Handed,
-) (trace.Span, context.Context) {
+) trace.Span {
 	var parent trace.SpanContext
 	var first *reading.Handed
 	var links []trace.Link
@@ -162,7 +163,7 @@ func (s *spans) beginHanding(
 		}
 	}
 	if first == nil {
-		return nil, ctx
+		return nil
 	}
 	if receiving := trace.SpanContextFromContext(ctx); receiving.IsValid() {
 		links = append(links, trace.Link{SpanContext: receiving})
@@ -175,9 +176,9 @@ func (s *spans) beginHanding(
 	if len(messages) > 1 {
 		facts = append(facts, semconv.MessagingBatchMessageCountKey.Int(len(messages)))
 	}
-	ctx, span := s.tracer.Start(trace.ContextWithRemoteSpanContext(ctx, parent), name, trace.WithSpanKind(kind),
+	_, span := s.tracer.Start(trace.ContextWithRemoteSpanContext(ctx, parent), name, trace.WithSpanKind(kind),
 		trace.WithLinks(links...), trace.WithAttributes(facts...))
-	return span, ctx
+	return span
 }
 
 // fail marks a span of something that failed. The error's text may tell what is internal, so it is in the log only.

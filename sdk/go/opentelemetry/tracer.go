@@ -18,8 +18,10 @@ import (
 )
 
 const (
-	name   = "openintent/sdk/go"
+	scope  = "openintent/sdk/go"
 	header = "traceparent"
+	// handling is the name of the span in which an agent's handlers run.
+	handling = "openintent.handle"
 )
 
 // Tracer makes spans with a provider; nil means the program's own, which otel.SetTracerProvider sets, also later.
@@ -27,12 +29,12 @@ func Tracer(provider trace.TracerProvider) openintent.Tracer {
 	if provider == nil {
 		provider = otel.GetTracerProvider()
 	}
-	return tracer{provider.Tracer(name)}
+	return tracer{provider.Tracer(scope)}
 }
 
 type tracer struct{ trace.Tracer }
 
-// Start begins a span: a consumer's below the one that the traceparent names, and a client's without one.
+// Start begins a span: a consumer's for handlers, a client's for anything else, below the one that the traceparent names, if any.
 func (t tracer) Start(ctx context.Context, name, traceparent string) (context.Context, func(error)) {
 	kind := trace.SpanKindClient
 	if name == handling {
@@ -50,9 +52,6 @@ func (t tracer) Start(ctx context.Context, name, traceparent string) (context.Co
 		span.End()
 	}
 }
-
-// handling is the name of the span in which an agent's handlers run.
-const handling = "openintent.handle"
 
 // Traceparent names the context's span.
 func (t tracer) Traceparent(ctx context.Context) string {
