@@ -51,6 +51,10 @@ type Config struct {
 	// ObserveNotifications is told how many notifications were sent to other replicas or received from them; nil when nobody
 	// counts.
 	ObserveNotifications func(sent, received int)
+	// Tracing shows in traces what becomes of messages. Handing is told of each message that a stream hands to a consumer; nil when nobody
+	// wants to know.
+	Tracing writing.Tracing
+	Handing reading.Handing
 	// Kept, which only tests set, bounds each cache in entries.
 	Kept int
 }
@@ -113,11 +117,12 @@ func New(cfg Config) *Service {
 	}
 	s.writer = writing.New(writing.Config{
 		DB: s.db, Intents: s.intents, Channels: s.channels, Hub: s.hub, Logger: s.logger,
-		ObserveBatch: cfg.ObserveBatch, ObserveRefused: cfg.ObserveRefused,
+		ObserveBatch: cfg.ObserveBatch, ObserveRefused: cfg.ObserveRefused, Tracing: cfg.Tracing,
 	})
 	s.offers = newOffers(s.db, s.logger, orDefault(cfg.RecordEvery, defaultRecordEvery))
 	s.tails = following.New(following.Config{
 		DB: s.db, Reader: s.reader, Hub: s.hub, Logger: s.logger, LookAgain: s.lookAgain, Offered: s.offers.record,
+		Handing: cfg.Handing,
 	})
 	if cfg.Kept > 0 {
 		s.keep(cfg.Kept)

@@ -51,6 +51,8 @@ type Config struct {
 	LogLevel  string `name:"log-level" env:"OPENINTENT_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"What to log: debug, info, warn or error."`
 	LogFormat string `name:"log-format" env:"OPENINTENT_LOG_FORMAT" default:"auto" enum:"auto,text,json" help:"How to log: text, json, or auto (text on a terminal, JSON otherwise)."`
 
+	TraceContents bool `name:"trace-contents" env:"OPENINTENT_TRACE_CONTENTS" default:"false" help:"Whether spans of events on agent channels carry the beginning of what the events say (input.value); only where traces are sent to a collector."`
+
 	MaxPayloadBytes  int           `name:"max-payload-bytes" env:"OPENINTENT_MAX_PAYLOAD_BYTES" default:"262144" help:"Bound of a message's payload with its metadata, in bytes."`
 	MaxNameLength    int           `name:"max-name-length" env:"OPENINTENT_MAX_NAME_LENGTH" default:"128" help:"Bound of a channel's name, in characters."`
 	MaxMembers       int           `name:"max-members" env:"OPENINTENT_MAX_MEMBERS" default:"10000" help:"Bound of a channel's member list."`

@@ -11,7 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/gzip"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
@@ -152,6 +155,17 @@ func TestCompressedMessagesAreRefused(t *testing.T) {
 	framer, _ := rawCall(t, f, []byte{1, 0, 0, 0, 1, 0}, "x-api-key", "open", "grpc-encoding", "gzip")
 	code, _ := statusOfCall(t, framer)
 	require.Equal(t, "12", code)
+
+	// The packages that send traces register a compressor, which the server then knows.
+	require.NotNil(t, encoding.GetCompressor(gzip.Name))
+	_, err := f.messages.SendMessage(as(t, "x-api-key", "open"), aMessage(), grpc.UseCompressor(gzip.Name))
+	require.Equal(t, codes.Unimplemented, status.Code(err))
+	stream, err := f.messages.Subscribe(as(t, "x-api-key", "open"), &openintentv1.SubscribeRequest{}, grpc.UseCompressor(gzip.Name))
+	require.NoError(t, err)
+	_, err = stream.Recv()
+	require.Equal(t, codes.Unimplemented, status.Code(err))
+	_, err = f.health.Check(as(t), &healthv1.HealthCheckRequest{}, grpc.UseCompressor(gzip.Name))
+	require.Equal(t, codes.Unimplemented, status.Code(err))
 }
 
 func keyID(t *testing.T, f *face, key string) string {

@@ -14,7 +14,8 @@
 //
 // # A call, step by step
 //
-//  1. It is counted and timed, and given a request id; its outcome is logged (never payloads, never keys).
+//  1. It is counted and timed, and given a request id; its outcome is logged (never payloads, never keys). If the environment names
+//     a collector of traces, it gets a span (spans.go), and so does what becomes of its message (spans_messages.go).
 //  2. Panics become an INTERNAL error; the stack goes to the log.
 //  3. On a port on loopback, calls for foreign hosts and for foreign pages are refused (host.go; over REST before step 1).
 //     policy.go must list the method; a method that is not listed is refused.

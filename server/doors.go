@@ -139,6 +139,11 @@ func (d *doorway) serve(w *trackedWriter, r *http.Request) bool {
 	defer leave()
 	d.inside.Add(1)
 	defer d.inside.Done()
+	if spans := d.gateway.options.Spans; spans != nil {
+		var end func()
+		r, end = spans.beginDoor(through.name, w, r)
+		defer end()
+	}
 	through.ServeHTTP(w, r.WithContext(doors.WithMemory(r.Context(), w)))
 	d.count(through.name, w.status)
 	return true

@@ -44,6 +44,8 @@ type gatewayOptions struct {
 	Streams streamTimes
 	// FoundMesh makes the mesh of the door for RepoMesh's protocol, unless it is there.
 	FoundMesh func(ctx context.Context) error
+	// Spans makes the spans of the doors; nil if nothing is traced.
+	Spans *spans
 }
 
 // identity proves who calls from a call's metadata.

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -30,6 +31,8 @@ var (
 	errSendingStopping = fault.New(fault.Unavailable, "SERVER_STOPPING",
 		"The server is stopping; connect again, here in a moment or at another replica, and send what was not answered "+
 			"again, in the same order and under the same idempotency keys.").After(time.Second)
+	// errCompressed refuses a call in the words that gRPC has for it where nobody has registered a compressor.
+	errCompressed   = status.Error(codes.Unimplemented, "The server decompresses nothing; send messages without compression.")
 	errMethodClosed = fault.New(fault.Denied, "METHOD_CLOSED", "This method is not open to callers.")
 )
 
@@ -87,7 +90,7 @@ func (i *interceptors) one(
 	call := i.observer.begin(ctx, fullMethod, i.methods[fullMethod], false)
 	defer func() { err = i.observer.end(call, err) }()
 	defer recoverPanic(&err)
-	ctx, release, err := i.admit(ctx, call)
+	ctx, release, err := i.admit(call.ctx, call)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +108,7 @@ func (i *interceptors) stream(
 	call := i.observer.begin(stream.Context(), info.FullMethod, i.methods[info.FullMethod], true)
 	defer func() { err = i.observer.end(call, err) }()
 	defer recoverPanic(&err)
-	ctx, release, err := i.admit(stream.Context(), call)
+	ctx, release, err := i.admit(call.ctx, call)
 	if err != nil {
 		return err
 	}
@@ -148,6 +151,9 @@ func (s *preparedStream) RecvMsg(request any) error {
 // that waits, it ends when the server stops or the caller's key is removed. The caller of admit must call release
 // after the service returned.
 func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context, release func(), _ error) {
+	if isCompressed(ctx) {
+		return nil, nil, errCompressed
+	}
 	if err := i.names.admitCall(call.headers); err != nil {
 		return nil, nil, err
 	}
@@ -182,6 +188,17 @@ func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context
 	forgetStop := context.AfterFunc(i.stopping, func() { cancel(call.stopped()) })
 	forgetKey := i.keys.expiries.watch(key, cancel)
 	return ctx, func() { forgetStop(); forgetKey(); cancel(nil) }, nil
+}
+
+// isCompressed reports whether a call's requests are compressed. A small message could then grow large. That the server decompresses
+// nothing must not depend on which compressors the packages that it links have registered.
+func isCompressed(ctx context.Context) bool {
+	stream, ok := grpc.ServerTransportStreamFromContext(ctx).(interface{ RecvCompress() string })
+	if !ok {
+		return false
+	}
+	compression := stream.RecvCompress()
+	return compression != "" && compression != encoding.Identity
 }
 
 // reach assigns the call, on its connection, to the account of its caller's key.

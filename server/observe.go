@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
@@ -26,6 +27,7 @@ const maxRequestIDBytes = 128
 type observer struct {
 	metrics *metrics
 	logger  *slog.Logger
+	spans   *spans
 }
 
 // call is one running call.
@@ -42,6 +44,8 @@ type call struct {
 	// agent and traceID are set once the caller is known.
 	agent   string
 	traceID string
+	// span is the call's; nil if nothing is traced.
+	span trace.Span
 	// scope is where the caller's key works; nil is everywhere.
 	scope *caller.Scope
 }
@@ -53,7 +57,11 @@ func (o *observer) begin(ctx context.Context, fullMethod string, called *method,
 	}
 	o.metrics.begin(streaming)
 	headers, _ := metadata.FromIncomingContext(ctx)
-	return &call{ctx: ctx, headers: headers, method: called, name: name, streaming: streaming, began: time.Now()}
+	made := &call{ctx: ctx, headers: headers, method: called, name: name, streaming: streaming, began: time.Now()}
+	if o.spans != nil && (called == nil || called.access != public) { // probes of health would drown the rest
+		o.spans.beginCall(made, fullMethod)
+	}
+	return made
 }
 
 // end finishes a call: it counts and logs the outcome and turns an error into the status that the client gets.
@@ -61,6 +69,9 @@ func (o *observer) end(call *call, err error) error {
 	outcome := toStatus(err)
 	took := time.Since(call.began)
 	o.metrics.end(call, outcome.Code(), took)
+	if call.span != nil {
+		o.spans.endCall(call, outcome)
+	}
 	level := levelOf(outcome)
 	if call.streaming && reasonOf(outcome) == channels.ErrChannelClosed.Reason {
 		level = slog.LevelDebug // the stream has brought everything: that is how it is meant to end
@@ -92,7 +103,7 @@ func (o *observer) attributes(
 	if call.agent != "" {
 		attributes = append(attributes, slog.String("agent", call.agent))
 	}
-	if call.traceID != "" {
+	if call.traceID != "" && call.span == nil { // the log itself adds the ids of a span
 		attributes = append(attributes, slog.String("trace_id", call.traceID))
 	}
 	if from, ok := peer.FromContext(call.ctx); ok && from.Addr != nil {

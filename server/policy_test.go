@@ -74,7 +74,7 @@ func TestEveryServedMethodHasAPolicy(t *testing.T) {
 	db := databasetest.Open(t, database.Config{URL: "sqlite::memory:"})
 	sender, err := DefaultConfig().webhooks()
 	require.NoError(t, err)
-	wire(db, DefaultConfig(), sender, newMetrics(), slog.New(slog.DiscardHandler)).register(server)
+	wire(db, DefaultConfig(), sender, newMetrics(), nil, slog.New(slog.DiscardHandler)).register(server)
 	healthv1.RegisterHealthServer(server, health.NewServer())
 	reflection.Register(server)
 	for service, info := range server.GetServiceInfo() {

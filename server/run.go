@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	"openintent/database"
+	"openintent/tracing"
 )
 
 // Addresses are the addresses on which a running server listens.
@@ -51,6 +52,14 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	if err != nil {
 		return &SettingError{err}
 	}
+	traced, err := tracing.Open(ctx, tracing.Config{Version: cfg.Version, Logger: logger})
+	if err != nil {
+		return &SettingError{err}
+	}
+	defer traced.Close(context.Background()) // does nothing after stop
+	if traced != nil {
+		logger = tracing.Logged(logger)
+	}
 	db, err := database.Open(ctx, database.Config{
 		URL: cfg.DatabaseURL, Clock: cfg.Clock, Logger: logger, Hooks: cfg.Hooks,
 	})
@@ -60,14 +69,15 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 
 	metrics := newMetrics()
-	rooms := wire(db, cfg, sender, metrics, logger)
+	rooms := wire(db, cfg, sender, metrics, newSpans(traced, cfg), logger)
 	rooms.acceptKeys(keys, db.Now, logger)
 	rooms.acceptOthers(keys, cfg, db.Now, logger)
-	s, err := newServer(cfg, db, rooms, keys, encryption, metrics, logger)
+	s, err := newServer(cfg, db, rooms, keys, encryption, metrics, newSpans(traced, cfg), logger)
 	if err != nil {
 		return err
 	}
 	defer s.end()
+	s.tracing = traced
 	httpListener, grpcListener, err := cfg.listen(ctx)
 	if err != nil {
 		return err
@@ -114,6 +124,7 @@ type server struct {
 	cfg      Config
 	logger   *slog.Logger
 	services services
+	tracing  *tracing.Tracing // nil if nothing is traced
 	through  *interceptors
 	// connections are those of the gRPC port.
 	connections *connections
@@ -128,7 +139,7 @@ type server struct {
 // newServer puts both faces in front of the services. Nothing runs yet.
 func newServer(
 	cfg Config, db *database.DB, services services, keys *Keys, encryption *tls.Config, metrics *metrics,
-	logger *slog.Logger,
+	spans *spans, logger *slog.Logger,
 ) (*server, error) {
 	stopping, stopNow := context.WithCancel(context.Background())
 	through, err := newInterceptors(stopping, keys, newStreamLimits(cfg.MaxStreams, cfg.MaxStreamsPerKey), metrics, logger)
@@ -136,6 +147,7 @@ func newServer(
 		stopNow()
 		return nil, err
 	}
+	through.observer.spans = spans
 	through.memory, through.scopes = newMemory(cfg.maxReceiveBytes()), newScopes(db)
 	s := &server{
 		cfg:         cfg,
@@ -163,6 +175,7 @@ func newServer(
 		Metrics:      metrics,
 		Memory:       through.memory,
 		FoundMesh:    services.foundMesh,
+		Spans:        spans,
 	})
 	if err != nil {
 		s.end()
@@ -223,7 +236,9 @@ func (s *server) stop() error {
 	ports.Go(func() { s.stopGRPC(callsContext) })
 	ports.Go(func() { s.stopHTTP(callsContext) })
 	ports.Wait()
-	return s.services.stop(ctx)
+	err := s.services.stop(ctx)
+	s.tracing.Close(ctx)
+	return err
 }
 
 func (s *server) stopGRPC(ctx context.Context) {

@@ -300,7 +300,7 @@ func startStubborn(t *testing.T, timeout time.Duration) (server *server, service
 	services = &stubbornServices{
 		entered: make(chan struct{}, 2), finish: make(chan struct{}), stopped: make(chan struct{}),
 	}
-	server, err = newServer(cfg, db, services, keys, nil, newMetrics(), slog.New(slog.NewTextHandler(cfg.Log, nil)))
+	server, err = newServer(cfg, db, services, keys, nil, newMetrics(), nil, slog.New(slog.NewTextHandler(cfg.Log, nil)))
 	require.NoError(t, err)
 	httpListener, grpcListener, err := cfg.listen(t.Context())
 	require.NoError(t, err)

@@ -55,7 +55,7 @@ type rooms struct {
 
 // wire builds the domain's rooms from the lowest to the highest. Each room registers, with the rooms below it, what
 // must happen in their transactions.
-func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics, logger *slog.Logger) *rooms {
+func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics, traced *spans, logger *slog.Logger) *rooms {
 	r := &rooms{
 		webhooks: sender,
 		intents: intents.New(intents.Config{
@@ -75,13 +75,14 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		MaxPayloadBytes: cfg.MaxPayloadBytes, Retention: cfg.Retention, LookAgain: cfg.LookAgain,
 		Notifications: cfg.Notifications, Refusal: refusalForm(logger), Kept: cfg.Kept,
 		ObserveBatch: metrics.batchCommitted, ObserveNotifications: metrics.notified, ObserveRefused: metrics.messageRefused,
+		Tracing: traced.ofDrafts(), Handing: traced.ofHanding(),
 	})
 	r.invites = invites.New(invites.Config{DB: db, Channels: r.channels, Keys: r.keys, Logger: logger})
 	metrics.watchQueue(r.messaging.Waiting)
 	r.subscriptions = subscriptions.New(subscriptions.Config{
 		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Messaging: r.messaging, Webhooks: sender,
 		Encode: func(m proto.Message) ([]byte, error) { return jsonform.Append(nil, m) },
-		Logger: logger, LookAgain: cfg.LookAgain,
+		Logger: logger, LookAgain: cfg.LookAgain, Handing: traced.ofHanding(), Posting: traced.ofPosting(),
 	})
 	r.conversation = conversation.New(conversation.Config{
 		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Messaging: r.messaging, Logger: logger,

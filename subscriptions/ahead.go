@@ -179,9 +179,13 @@ func (st *deliveryStream) sendNew(ctx context.Context, entry reading.Entry, now 
 	if err != nil {
 		return err
 	}
-	if err := st.consumer.handing(func() error { return asSendError(st.send(wire)) }); err != nil {
+	sent := parcel{delivery: given, entry: entry, wire: wire}
+	handed := st.service.beginHanding(ctx, st.sub, sent)
+	err = st.consumer.handing(func() error { return asSendError(st.send(wire)) })
+	handed(err)
+	if err != nil {
 		return err
 	}
-	st.service.recordOffered(st.sub, parcel{delivery: given, entry: entry, wire: wire})
+	st.service.recordOffered(st.sub, sent)
 	return nil
 }

@@ -58,6 +58,7 @@ func (r *receiver) fetch(ctx context.Context, limit int) (found []*openintentv1.
 		}
 		for _, p := range parcels {
 			found, size = append(found, p.wire), size+proto.Size(p.wire)
+			r.service.beginHanding(ctx, r.sub, p)(nil)
 		}
 		r.service.recordOffered(r.sub, parcels...)
 	}

@@ -298,7 +298,7 @@ func (st *ownLogStream) deliverFresh(ctx context.Context, rows []delivery) (left
 			return rows[i:], nil
 		}
 		if entry, there := found[d.number]; there {
-			if err := st.hand(entry, d.number, false); err != nil {
+			if err := st.hand(ctx, entry, d.number, false); err != nil {
 				return nil, err
 			}
 		}
@@ -329,7 +329,7 @@ func (st *ownLogStream) read(ctx context.Context, rows []delivery, now time.Time
 }
 
 // hand sends one entry at a position of the agent's log, unless it has expired since it was read.
-func (st *ownLogStream) hand(entry reading.Entry, position int64, backfill bool) error {
+func (st *ownLogStream) hand(ctx context.Context, entry reading.Entry, position int64, backfill bool) error {
 	entry, shown := entry.At(st.service.db.Now(), st.sub.reader())
 	if !shown {
 		return nil
@@ -338,10 +338,12 @@ func (st *ownLogStream) hand(entry reading.Entry, position int64, backfill bool)
 	if err != nil {
 		return err
 	}
+	handed := st.service.handing.Begin(ctx, reading.Consumer{Agent: st.sub.subscriber}, entry)
 	err = st.send(&openintentv1.SubscribeResponse{
 		Position: position, IntentId: entry.IntentID, ChannelName: entry.ChannelName, Message: message, Event: event,
 		Annotation: entry.AnnotationToWire(), Attention: entry.AttentionToWire(), Backfill: backfill,
 	})
+	handed(err)
 	if err == nil {
 		st.service.messaging.RecordOffered(st.sub.subscriber, entry)
 	}

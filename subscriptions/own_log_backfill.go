@@ -96,7 +96,7 @@ func (st *ownLogStream) backfillFrom(ctx context.Context, now *progress, intentN
 				}
 			}
 			if !logged[entry.Position] {
-				if err := st.hand(entry, st.number, true); err != nil {
+				if err := st.hand(ctx, entry, st.number, true); err != nil {
 					return err
 				}
 			}

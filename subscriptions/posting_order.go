@@ -12,13 +12,19 @@ import (
 func (run *dispatch) postOne(
 	ctx context.Context, d delivery, ahead *outcomes,
 ) (entry reading.Entry, result webhooks.Result, err error) {
+	var traceparent string
+	posted := func(Posted) {}
 	result = run.poster.service.webhooks.Post(ctx, webhooks.Request{
 		URL: run.url, Secret: run.sub.secret, ID: webhookID(run.sub, d.number),
 		Body: func(ctx context.Context) (body []byte) {
-			entry, body, err = run.prepare(ctx, d, ahead)
+			if entry, body, err = run.prepare(ctx, d, ahead); body != nil {
+				traceparent, posted = run.beginPosting(ctx, entry)
+			}
 			return body
 		},
+		Traceparent: func() string { return traceparent },
 	})
+	posted(Posted{Status: result.Status, Problem: result.Problem})
 	return entry, result, err
 }
 

@@ -18,6 +18,7 @@ import (
 	"openintent/intents"
 	"openintent/loop"
 	"openintent/messaging"
+	"openintent/messaging/reading"
 	"openintent/webhooks"
 )
 
@@ -34,6 +35,9 @@ type Config struct {
 	Encode func(proto.Message) ([]byte, error)
 	// Logger receives failures; nil discards them.
 	Logger *slog.Logger
+	// Handing is told of each delivery that a consumer gets, and Posting of each that is posted; nil when nobody wants to know.
+	Handing reading.Handing
+	Posting Posting
 	// LookAgain is the longest time that anyone waits for a wake-up before looking without one; zero means 5 seconds.
 	LookAgain time.Duration
 	// RenewEvery is how often consumers renew their leases; zero means every 3 seconds.
@@ -53,6 +57,8 @@ type Service struct {
 	webhooks  *webhooks.Sender
 	logger    *slog.Logger
 	lookAgain time.Duration
+	handing   reading.Handing
+	posting   Posting
 
 	consumers consumers
 	settler   *settler
@@ -70,7 +76,7 @@ func New(cfg Config) *Service {
 	}
 	s := &Service{
 		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, messaging: cfg.Messaging, webhooks: cfg.Webhooks,
-		logger:    cfg.Logger,
+		logger: cfg.Logger, handing: cfg.Handing, posting: cfg.Posting,
 		lookAgain: cmp.Or(cfg.LookAgain, defaultLookAgain),
 	}
 	s.settler = newSettler(cfg.DB, cfg.Logger)

@@ -196,7 +196,10 @@ func (st *deliveryStream) hand(ctx context.Context, parcels []parcel) (left []pa
 			gone = append(gone, p.delivery)
 			continue
 		}
-		if err := st.consumer.handing(func() error { return asSendError(st.send(p.wire)) }); err != nil {
+		handed := st.service.beginHanding(ctx, st.sub, p)
+		err = st.consumer.handing(func() error { return asSendError(st.send(p.wire)) })
+		handed(err)
+		if err != nil {
 			return nil, err
 		}
 		st.service.recordOffered(st.sub, p)

@@ -29,6 +29,8 @@ type Request struct {
 	// Body makes the JSON to post once there is a place for the post, because its content may have changed during the wait. If
 	// it returns nil, nothing is posted.
 	Body func(ctx context.Context) []byte
+	// Traceparent returns the header traceparent of the post, or "" for none. Post calls it after Body; nil is for none.
+	Traceparent func() string
 }
 
 // Result is how a post went.
@@ -94,6 +96,9 @@ func (s *Sender) exchange(ctx context.Context, to *url.URL, request Request, bod
 	post.Header.Set("Webhook-Id", request.ID)
 	post.Header.Set("Webhook-Timestamp", timestamp(at))
 	post.Header.Set("Webhook-Signature", signature)
+	if request.Traceparent != nil && request.Traceparent() != "" {
+		post.Header.Set("Traceparent", request.Traceparent())
+	}
 
 	// A bare transport, without a client around it, follows no redirects.
 	answer, err := s.transport.RoundTrip(post)

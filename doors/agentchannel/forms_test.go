@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -103,13 +104,19 @@ func TestWhoHoldsWork(t *testing.T) {
 	require.Empty(t, holders(nil))
 }
 
-// An event is told under the protocol's names, without what it says.
+// An event is told under the protocol's names. What it says is told only to those who ask, and only its beginning.
 func TestAnEventIsTold(t *testing.T) {
 	var told []Span
 	desk := &Desk{Options: Options{Traced: func(_ context.Context, s Span) { told = append(told, s) }}, Caller: &doors.Caller{Agent: "ann"}}
 	address := "VK47"
 	desk.trace(t.Context(), &openintentv1.Channel{Address: &address}, Event{Kind: "comms", Author: "ann", Payload: map[string]any{"text": "secret"}})
-	require.Equal(t, []Span{{Name: "agent-channel.event.comms", Attributes: [][2]string{
+	require.Len(t, told, 1)
+	require.Equal(t, "agent-channel.event.comms", told[0].Name)
+	require.Equal(t, [][2]string{
 		{"session.id", "ann"}, {"agent.id", "ann"}, {"openinference.span.kind", "AGENT"}, {"o2r.channel.id", "VK47"}, {"o2r.channel.event.kind", "comms"},
-	}}}, told)
+	}, told[0].Attributes)
+	require.Equal(t, `{"text":"secret"}`, told[0].Input())
+	long := Span{payload: map[string]any{"text": strings.Repeat("ü", 2000)}}.Input()
+	require.LessOrEqual(t, len(long), maxInput+len("..."))
+	require.True(t, utf8.ValidString(long) && strings.HasSuffix(long, "ü..."), long)
 }

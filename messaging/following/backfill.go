@@ -125,5 +125,5 @@ func (f *follower) deliverBackfill(ctx context.Context, found *reading.LogPage, 
 	if entry.Attention, err = f.attend(ctx, found, items, in, entry.Now); err != nil {
 		return err
 	}
-	return f.hand(delivery{Entry: entry.In(in.Channel), position: f.position, backfill: true})
+	return f.hand(ctx, delivery{Entry: entry.In(in.Channel), position: f.position, backfill: true})
 }

@@ -294,7 +294,7 @@ func (f *follower) deliver(ctx context.Context, found *reading.LogPage, items []
 	if !keep {
 		return false, nil
 	}
-	return false, f.hand(delivery{Entry: entry, position: entry.Position})
+	return false, f.hand(ctx, delivery{Entry: entry, position: entry.Position})
 }
 
 // stateOf returns the state of a log page's channel as of the latest shared page or, under the same rules, as it was read.

@@ -1,11 +1,20 @@
 package following
 
+import (
+	"context"
+
+	"openintent/messaging/reading"
+)
+
 // maxUnrecorded is how many messages a follower hands over at most before it records that.
 const maxUnrecorded = 16
 
 // hand gives the caller an entry.
-func (f *follower) hand(d delivery) error {
-	if err := f.send(d); err != nil {
+func (f *follower) hand(ctx context.Context, d delivery) error {
+	handed := f.tails.Handing.Begin(ctx, reading.Consumer{Agent: f.by.Agent}, d.Entry)
+	err := f.send(d)
+	handed(err)
+	if err != nil {
 		return err
 	}
 	if d.Message != nil {

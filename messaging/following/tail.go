@@ -57,6 +57,8 @@ type Config struct {
 	LookAgain time.Duration
 	// Offered is told which messages were handed to an agent, and when.
 	Offered func(agent string, at time.Time, messages ...*message.Message)
+	// Handing is told of each message that is handed to a client; nil when nobody wants to know.
+	Handing reading.Handing
 }
 
 // Tails are the tails of all scopes that somebody follows.

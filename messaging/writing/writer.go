@@ -33,6 +33,7 @@ type Writer struct {
 	logger  *slog.Logger
 	observe func(size int, atOnce bool)
 	refused func(reason string)
+	tracing Tracing
 	queue   *queue
 
 	mutex    sync.Mutex
@@ -52,6 +53,8 @@ type Config struct {
 	// why a message did not get into the queue.
 	ObserveBatch   func(size int, atOnce bool)
 	ObserveRefused func(reason string)
+	// Tracing shows what becomes of drafts.
+	Tracing Tracing
 }
 
 // submission is a draft in the queue, and the channel on which its sender hears what became of it.
@@ -65,6 +68,8 @@ type submission struct {
 	// uncertain is true once the draft may have been stored without anybody hearing of it. From then on the writer looks
 	// for its message before it decides anything anew.
 	uncertain bool
+	// traced is set if the draft's call is traced.
+	traced *TracedDraft
 }
 
 // fail tells the sender why there is no message, or that nobody knows whether there is one.
@@ -87,7 +92,7 @@ type Outcome struct {
 func New(cfg Config) *Writer {
 	return &Writer{
 		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, hub: cfg.Hub, logger: cfg.Logger,
-		observe: cfg.ObserveBatch, refused: cfg.ObserveRefused,
+		observe: cfg.ObserveBatch, refused: cfg.ObserveRefused, tracing: cfg.Tracing,
 		audiences: newAudiences(), cache: newOptimisticCache(), brakes: newBrakes(), queue: newQueue(), finished: make(chan struct{}),
 	}
 }
@@ -105,6 +110,7 @@ func (w *Writer) Waiting() (drafts, intents int) { return w.queue.waits() }
 // or refused, but nobody hears of it.
 func (w *Writer) Submit(ctx context.Context, d *Draft) (*message.Message, bool, error) {
 	s := &submission{draft: d, done: make(chan Outcome, 1)}
+	w.tracing.mark(ctx, s, false)
 	err := d.By.Quota.Take(d.contentBytes())
 	if err == nil {
 		err = w.queue.add(s)
@@ -124,9 +130,11 @@ func (w *Writer) Submit(ctx context.Context, d *Draft) (*message.Message, bool, 
 // SubmitInTurn queues a draft of a stream of messages, once the quota of its key and the places in the queue allow it. What
 // becomes of the draft goes to done, which must have room for it. After an error nothing goes there.
 func (w *Writer) SubmitInTurn(ctx context.Context, d *Draft, done chan Outcome) error {
+	s := &submission{draft: d, done: done}
+	w.tracing.mark(ctx, s, true)
 	err := d.By.Quota.Await(ctx, d.contentBytes())
 	if err == nil {
-		err = w.queue.addInTurn(ctx, &submission{draft: d, done: done})
+		err = w.queue.addInTurn(ctx, s)
 	}
 	w.noteRefusal(err)
 	return err
@@ -201,11 +209,13 @@ func (w *Writer) Stop() {
 // not affect the others. When the data of some row caused an error, the drafts run again one by one, so that only that
 // row's draft fails.
 func (w *Writer) commit(batch []*submission) (again []*submission) {
+	began := w.tracing.time()
 	b, err := w.transact(batch)
 	switch {
 	case err == nil:
 		w.observe(len(batch)-len(b.passedOver), b.atOnce)
 		b.wakeReaders()
+		w.tracing.show(batch, b, began, nil)
 		b.deliver()
 		return b.passedOver
 	case database.IsCommitUnknown(err):
@@ -224,6 +234,7 @@ func (w *Writer) commit(batch []*submission) (again []*submission) {
 		w.logger.Warn("the database refused a batch; its messages are stored one by one", "error", err)
 		return w.commitSingly(batch)
 	}
+	w.tracing.show(batch, b, began, err)
 	return w.fail(batch, err)
 }
 

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// Tracer connects this package to the program's tracing. The README shows the few lines that implement it with
-// OpenTelemetry; this package does not depend on OpenTelemetry.
+// Tracer connects this package to the program's tracing. The package opentelemetry beside this one has one for OpenTelemetry; this
+// package does not depend on OpenTelemetry.
 type Tracer interface {
 	// Start begins a span of this name, one of openintent.ask, openintent.send, openintent.reply (of kind client) and
 	// openintent.handle (consumer), as a child of the context's span, or of traceparent's when that is not empty. The

@@ -1,0 +1,9 @@
+package traces
+
+import (
+	"testing"
+
+	"openintent/e2e/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }

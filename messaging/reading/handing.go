@@ -1,0 +1,53 @@
+package reading
+
+import (
+	"context"
+
+	"openintent/messaging/message"
+)
+
+// Consumer is who gets messages.
+type Consumer struct {
+	Agent string
+	// Subscription is the id of the subscription by which it gets them; empty for a stream.
+	Subscription string
+}
+
+// Handed is a message that is handed to a consumer.
+type Handed struct {
+	Message  *message.Message
+	IntentID string
+}
+
+// Handing is told when messages begin to be handed to a consumer, and returns what is told how that ended. It is nil when nobody
+// wants to know.
+type Handing func(ctx context.Context, to Consumer, messages ...Handed) (handed func(error))
+
+// Begin tells that an entry begins to be handed to a consumer. Only messages are told of.
+func (h Handing) Begin(ctx context.Context, to Consumer, entry Entry) (handed func(error)) {
+	if h == nil || entry.Message == nil {
+		return untold
+	}
+	return h(ctx, to, Handed{entry.Message, entry.IntentID})
+}
+
+// BeginAll tells of entries that are handed over together.
+func (h Handing) BeginAll(ctx context.Context, to Consumer, entries []Entry) (handed func(error)) {
+	if h == nil {
+		return untold
+	}
+	return h(ctx, to, HandedOf(entries)...)
+}
+
+// HandedOf returns the messages among entries.
+func HandedOf(entries []Entry) []Handed {
+	messages := make([]Handed, 0, len(entries))
+	for _, entry := range entries {
+		if entry.Message != nil {
+			messages = append(messages, Handed{entry.Message, entry.IntentID})
+		}
+	}
+	return messages
+}
+
+func untold(error) {}

@@ -1,0 +1,46 @@
+package subscriptions
+
+import (
+	"context"
+
+	"openintent/messaging/reading"
+)
+
+// Posting is told when messages are about to be posted to an address. It returns the traceparent that the post carries, or "", and
+// what is told how the post went. It is nil when nobody wants to know.
+type Posting func(
+	ctx context.Context, to reading.Consumer, address string, messages ...reading.Handed,
+) (traceparent string, posted func(Posted))
+
+// Posted is how a post went.
+type Posted struct {
+	// Status is the answer's HTTP status; 0 without an answer.
+	Status int
+	// Problem is a public sentence; empty if the post was delivered.
+	Problem string
+}
+
+// receiving returns who gets a subscription's deliveries.
+func (s *subscription) receiving() reading.Consumer {
+	return reading.Consumer{Agent: s.subscriber, Subscription: s.id}
+}
+
+// beginHanding tells that a parcel begins to be handed to the subscription's consumer.
+func (s *Service) beginHanding(ctx context.Context, sub *subscription, p parcel) (handed func(error)) {
+	switch {
+	case s.handing == nil:
+		return func(error) {}
+	case p.parts == nil:
+		return s.handing.Begin(ctx, sub.receiving(), p.entry)
+	}
+	return s.handing.BeginAll(ctx, sub.receiving(), p.appendHanded(nil))
+}
+
+// beginPosting tells that an entry is about to be posted.
+func (run *dispatch) beginPosting(ctx context.Context, entry reading.Entry) (traceparent string, posted func(Posted)) {
+	posting := run.poster.service.posting
+	if posting == nil || entry.Message == nil {
+		return "", func(Posted) {}
+	}
+	return posting(ctx, run.sub.receiving(), run.url, reading.Handed{Message: entry.Message, IntentID: entry.IntentID})
+}
