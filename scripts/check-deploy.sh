@@ -34,10 +34,12 @@ refused() {
 check_chart() {
   local helm chart=deploy/helm/openintent rendered=deploy/helm/rendered values
   helm=$(go tool -n -modfile=tools/helm/go.mod helm)
+  # A helm that was built from source does not know which Kubernetes is current; this is the oldest that the chart allows.
+  local kubernetes=(--kube-version "$(sed -n 's/^kubeVersion: ">=\([0-9.]*\).*/\1/p' $chart/Chart.yaml)")
   local needed=(--set database.secretName=openintent-database --set keys.secretName=openintent-keys)
-  "$helm" lint --strict --quiet "$chart" "${needed[@]}"
+  "$helm" lint --strict --quiet "$chart" "${kubernetes[@]}" "${needed[@]}"
   for values in default full; do
-    "$helm" template openintent "$chart" --namespace agents --values "$rendered/$values.values.yaml" >"$work/$values.yaml"
+    "$helm" template openintent "$chart" "${kubernetes[@]}" --namespace agents --values "$rendered/$values.values.yaml" >"$work/$values.yaml"
     if [[ -n $update ]]; then
       cp "$work/$values.yaml" "$rendered/$values.yaml"
     fi
@@ -48,7 +50,7 @@ check_chart() {
   sed 's/readinessProbe/readynessProbe/' "$work/default.yaml" >"$work/planted.yaml"
   refused go run -C tools/helm ./strict "$work/planted.yaml" | grep -q readynessProbe || fail "a misspelt field was not found"
   for values in keys.secretName= settings.retntion=1h settings.api-keys=secret replicaCount=0 resourcs.x=1 preStopSeconds=0; do
-    refused "$helm" template openintent "$chart" "${needed[@]}" --set "$values" >/dev/null
+    refused "$helm" template openintent "$chart" "${kubernetes[@]}" "${needed[@]}" --set "$values" >/dev/null
   done
 }
 
@@ -57,8 +59,8 @@ find_promtool() {
   [[ -x $promtool ]] && return
   command -v apt-get >/dev/null || fail "promtool is needed: install Prometheus"
   mkdir -p .cache/prometheus
-  (cd "$work" && { apt-get download -qq prometheus || { apt-get update -qq && apt-get download -qq prometheus; }; } >&2 &&
-    dpkg-deb --extract prometheus_*.deb "$OLDPWD/.cache/prometheus")
+  (cd "$work" && { apt-get download -qq prometheus || { apt-get update -qq && apt-get download -qq prometheus; }; } >&2)
+  dpkg-deb --extract "$work"/prometheus_*.deb .cache/prometheus
 }
 
 # The alerts, and the queries of the dashboard, which become rules so that promtool reads them.
