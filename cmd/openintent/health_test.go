@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -65,6 +66,23 @@ func TestHealthOfAServerThatIsNotReady(t *testing.T) {
 		away.Close()
 		require.Equal(t, exitUnavailable, did.exit, test.body)
 		require.Contains(t, did.stderr, test.says)
+	}
+}
+
+// On this machine any certificate will do, because certificates rarely name loopback. Elsewhere it must be right.
+func TestHealthOverTLS(t *testing.T) {
+	clearEnvironment(t)
+	ready := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/readyz" {
+			_, _ = w.Write([]byte(`{"status": "ready"}`))
+		}
+	}))
+	defer ready.Close()
+	did := at(t, "", "health", ready.URL)
+	require.Equal(t, exitOK, did.exit, did.stderr)
+	for host, any := range map[string]bool{"127.0.0.1": true, "[::1]": true, "localhost": true, "10.1.2.3": false, "localhost.example": false} {
+		trust := asker(&url.URL{Scheme: "https", Host: host + ":8000"}).Transport.(*http.Transport).TLSClientConfig
+		require.Equal(t, any, trust != nil && trust.InsecureSkipVerify, host)
 	}
 }
 
