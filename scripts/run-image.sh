@@ -40,8 +40,7 @@ mount -o remount,ro "$root"
 inside() { # VARIABLE=VALUE... COMMAND...
   env --ignore-environment "${variables[@]}" "$@"
 }
-in_image="chroot --userspec=$user $root"
-export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+in_image="$(PATH=$PATH:/usr/sbin command -v chroot) --userspec=$user $root"
 
 # shellcheck disable=SC2086 # these are words
 if refusal=$(inside $in_image $command 2>&1); then
@@ -52,7 +51,7 @@ grep -q 'no API keys are configured' <<<"$refusal" || { echo "$refusal" >&2; exi
 
 log=$(mktemp)
 # shellcheck disable=SC2086
-inside OPENINTENT_API_KEYS=mine $in_image $command 2>"$log" &
+(exec env --ignore-environment "${variables[@]}" OPENINTENT_API_KEYS=mine $in_image $command 2>"$log") &
 server=$!
 healthy=
 for _ in $(seq 200); do
