@@ -1,7 +1,7 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build package check test test-sdks torture claims leases lease-model quiet search soak siege conformance lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
+.PHONY: help run build release release-check image deploy-check package check test test-sdks torture claims leases lease-model quiet search soak siege conformance lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 
@@ -14,6 +14,8 @@ ARGS ?=
 COMMIT ?= $(shell git describe --always --exclude '*' --abbrev=40 --dirty 2>/dev/null)
 DATE ?= $(if $(filter-out %-dirty,$(COMMIT)),$(shell git log -1 --format=%cI 2>/dev/null))
 NAMED = $(COMMIT:%=commit=%) $(DATE:%=date=%)
+# What `image` builds.
+IMAGE ?= openintent
 # How long `fuzz` tries each target.
 FUZZTIME ?= 20s
 # How long `torture` (3m) and `soak` with each engine (1h) run, and the seed of the schedules of torture, `claims` and `leases`; 0 picks one.
@@ -28,6 +30,18 @@ run: ## Start the server on SQLite with the development key (flags in ARGS)
 
 build: ## Build bin/openintent, without cgo (COMMIT and DATE say what git does not know)
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(addprefix -X main.,$(NAMED))' -o bin/openintent ./cmd/openintent
+
+release: ## Build the program for each system into dist/, with archives, SBOMs and SHA256SUMS (TARGETS for some: linux/amd64 ...)
+	COMMIT=$(COMMIT) DATE=$(DATE) scripts/release.sh dist $(TARGETS)
+
+release-check: ## Build one archive of the last commit twice, in two places and with two caches, and fail if they differ
+	scripts/release-check.sh
+
+image: ## Build the image openintent with Docker
+	docker build --build-arg COMMIT=$(COMMIT) --build-arg DATE=$(DATE) --tag $(IMAGE) .
+
+deploy-check: ## Check the chart, the alerts, the unit of systemd, the image and all systems of a release (PARTS for some)
+	scripts/check-deploy.sh $(PARTS)
 
 package: ## Build the SDKs' packages into dist/: a Go module, a wheel and an npm package
 	scripts/package-go.sh dist

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -128,16 +126,7 @@ func dialer(timeout time.Duration) *net.Dialer {
 	return &net.Dialer{
 		Timeout:         timeout,
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: silencePatience / 2, Interval: silencePatience / 6, Count: 3},
-		Control: func(network, _ string, raw syscall.RawConn) (err error) {
-			const tcpUserTimeout = 18 // TCP_USER_TIMEOUT, which only Linux has
-			if runtime.GOOS != "linux" || !strings.HasPrefix(network, "tcp") {
-				return nil
-			}
-			controlErr := raw.Control(func(fd uintptr) {
-				err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(silencePatience.Milliseconds()))
-			})
-			return errors.Join(controlErr, err)
-		},
+		Control:         giveUpSilentServers,
 	}
 }
 

@@ -88,8 +88,7 @@ func (s *sqliteFile) address(settings url.Values) string {
 	settings.Set("_foreign_keys", "0")
 	settings.Set("_txlock", "immediate")
 	settings.Set("_dqs", "0") // makes a misspelt name in double quotes an error instead of a text
-	file := url.URL{Scheme: "file", Path: s.path, RawQuery: settings.Encode()}
-	return file.String()
+	return fileURL(s.path, settings)
 }
 
 func bound(pool *sql.DB, connections int) {

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"syscall"
+	"strings"
 )
 
 // ownersOnly is the mode of the files that this package makes. SQLite gives the file's mode to the log and its index, too. An
@@ -30,6 +30,12 @@ func realPath(path string) (string, error) {
 		return "", fmt.Errorf("the folder of the SQLite file must exist: %w", err)
 	}
 	return filepath.Join(folder, filepath.Base(path)), nil
+}
+
+// fileURL returns the URL by which SQLite opens an absolute path. On Windows it begins with a drive, which the URL has after a slash.
+func fileURL(path string, settings url.Values) string {
+	address := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"), RawQuery: settings.Encode()}
+	return address.String()
 }
 
 // probe refuses a path that is not a database of this program, before Open changes it or makes files beside it.
@@ -59,8 +65,7 @@ func kindOf(mode fs.FileMode) string {
 
 // probeTables refuses a file with the tables of another program. Our files have a table of applied migrations from the start.
 func probeTables(path string) (err error) {
-	address := url.URL{Scheme: "file", Path: path, RawQuery: "mode=ro"}
-	pool, err := sql.Open("sqlite", address.String())
+	pool, err := sql.Open("sqlite", fileURL(path, url.Values{"mode": {"ro"}}))
 	if err != nil {
 		return err
 	}
@@ -91,8 +96,8 @@ func lockFile(path string) (*fileLock, error) {
 	if lock.file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE, ownersOnly); err != nil {
 		return nil, fmt.Errorf("the folder of the SQLite file must be writable: %w", err)
 	}
-	err = syscall.Flock(int(lock.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) || err == nil && !lock.stands() {
+	taken, err := lockExclusively(lock.file)
+	if taken || err == nil && !lock.stands() {
 		err = fmt.Errorf("another process has %s open; SQLite serves one process at a time, PostgreSQL several", path)
 	}
 	if err != nil {
@@ -115,7 +120,7 @@ func (l *fileLock) stands() bool {
 // release gives the lock up. It leaves the lock's file beside a database that could be opened.
 func (l *fileLock) release(opened bool) error {
 	var err error
-	if l.made && !opened {
+	if l.made && !opened && removesOpenFiles {
 		err = os.Remove(l.file.Name()) // while it is still locked, so that nobody locks a file that is about to be removed
 	}
 	return errors.Join(err, l.file.Close())

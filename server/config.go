@@ -18,9 +18,12 @@ import (
 // Config holds every setting of a server. cmd/openintent turns its tags into flags and environment variables;
 // DefaultConfig gives other programs the same defaults.
 type Config struct {
+	SettingsFile string `name:"settings-file" env:"OPENINTENT_SETTINGS_FILE" aliases:"config" help:"YAML file with settings under the names of these flags; flags and variables precede it. Read when the server starts."`
+
 	DatabaseURL string `name:"database-url" env:"OPENINTENT_DATABASE_URL" default:"sqlite:./openintent.db" help:"Where to keep data: sqlite:PATH, sqlite::memory: or postgres://USER@HOST/NAME."`
 	HTTPAddr    string `name:"http-addr" env:"OPENINTENT_HTTP_ADDR" default:"127.0.0.1:8000" help:"Address for REST, as host:port; port 0 picks one."`
 	GRPCAddr    string `name:"grpc-addr" env:"OPENINTENT_GRPC_ADDR" default:"127.0.0.1:50051" help:"Address for gRPC, as host:port; port 0 picks one."`
+	AdminAddr   string `name:"admin-addr" env:"OPENINTENT_ADMIN_ADDR" help:"Address for whoever runs the server, as host:port: /healthz, /readyz, /metrics and /debug/pprof, without TLS and without keys; empty for none."`
 
 	APIKeys     string `name:"api-keys" env:"OPENINTENT_API_KEYS" help:"Comma-separated API keys: KEY acts as any agent or the operator, KEY=agent-a|agent-b only as those. Options follow either: ;roles=role-a|role-b are the roles that its agents may take (;roles=* any, none without it), ;intents=ID|ID and ;channels=ID|ID are where the key works, ;sdk turns on the compatibility profile, ;messages_per_second=N and ;bytes_per_second=N bound what it sends."`
 	APIKeysFile string `name:"api-keys-file" env:"OPENINTENT_API_KEYS_FILE" help:"The same as a YAML list; read again on SIGHUP."`
@@ -68,6 +71,8 @@ type Config struct {
 	Notifications          bool   `name:"notifications" env:"OPENINTENT_NOTIFICATIONS" default:"true" negatable:"" help:"Whether servers that share a PostgreSQL wake each other immediately; without it, each looks again every few seconds."`
 	WebhookAllowedNetworks string `name:"webhook-allowed-networks" env:"OPENINTENT_WEBHOOK_ALLOWED_NETWORKS" help:"Comma-separated networks, as 10.1.0.0/16, that webhooks may reach although they are private, loopback or otherwise reserved."`
 
+	// SettingsSecret says that the settings file holds a secret, so that nobody else should read it.
+	SettingsSecret bool `kong:"-"`
 	// Version is the program's version, for the log and for discovery.
 	Version string `kong:"-"`
 	// Log is where the log is written; nil means standard error.
@@ -140,7 +145,11 @@ func (c Config) validate() error {
 	for _, address := range []struct{ name, value string }{
 		{"OPENINTENT_HTTP_ADDR", c.HTTPAddr},
 		{"OPENINTENT_GRPC_ADDR", c.GRPCAddr},
+		{"OPENINTENT_ADMIN_ADDR", c.AdminAddr},
 	} {
+		if address.value == "" && address.name == "OPENINTENT_ADMIN_ADDR" {
+			continue
+		}
 		if _, _, err := net.SplitHostPort(address.value); err != nil {
 			return fmt.Errorf("%s must be host:port, such as 127.0.0.1:8000; it is %q", address.name, address.value)
 		}

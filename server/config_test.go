@@ -21,6 +21,7 @@ func TestSettingsThatCannotBeMeantAreRefused(t *testing.T) {
 		{"stop timeout", func(c *Config) { c.StopTimeout = -time.Second }, "OPENINTENT_STOP_TIMEOUT must be above 0"},
 		{"REST address", func(c *Config) { c.HTTPAddr = "8000" }, "OPENINTENT_HTTP_ADDR must be host:port"},
 		{"gRPC address", func(c *Config) { c.GRPCAddr = "" }, "OPENINTENT_GRPC_ADDR must be host:port"},
+		{"admin address", func(c *Config) { c.AdminAddr = "8001" }, "OPENINTENT_ADMIN_ADDR must be host:port"},
 		{"certificate alone", func(c *Config) { c.TLSCert = "c.pem" }, "belong together"},
 		{"key alone", func(c *Config) { c.TLSKey = "k.pem" }, "belong together"},
 	} {

@@ -12,6 +12,8 @@
 //	HTTP port ── gateway ── in-process ─┘
 //	     └────── /healthz /readyz /metrics, discovery and documents (no key needed)
 //
+// The admin address (admin.go), if there is one, has health, metrics and profiles for whoever runs the server. It knows no calls.
+//
 // # A call, step by step
 //
 //  1. It is counted and timed, and given a request id; its outcome is logged (never payloads, never keys). If the environment names

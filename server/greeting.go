@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"syscall"
 	"time"
 
 	"openintent/fault"
@@ -64,22 +63,4 @@ func answerStray(raw net.Conn, answer []byte) error {
 func isHTTP1(begun string) bool {
 	first := begun[0]
 	return first >= 'A' && first <= 'Z' && !strings.HasPrefix(greeting, begun)
-}
-
-// peek waits for the first bytes of a connection and leaves them there. It returns "" if none come.
-func peek(tcp *net.TCPConn, most int) string {
-	raw, err := tcp.SyscallConn()
-	if err != nil {
-		return ""
-	}
-	buffer, n := make([]byte, most), 0
-	err = raw.Read(func(fd uintptr) bool {
-		var failed error
-		n, _, failed = syscall.Recvfrom(int(fd), buffer, syscall.MSG_PEEK)
-		return !errors.Is(failed, syscall.EAGAIN)
-	})
-	if err != nil {
-		return ""
-	}
-	return string(buffer[:max(n, 0)])
 }

@@ -47,13 +47,5 @@ func reloadKeys(keys *Keys, logger *slog.Logger) {
 		return
 	}
 	logger.Info("the API keys were read again", "keys", keys.Count())
-	warnOfReaders(keys, logger)
-}
-
-// warnOfReaders warns when other users of the machine may read the key file.
-func warnOfReaders(keys *Keys, logger *slog.Logger) {
-	about, err := os.Stat(keys.path)
-	if keys.path != "" && err == nil && about.Mode().Perm()&0o077 != 0 {
-		logger.Warn("other users may read the key file; prevent that with: chmod 600 "+keys.path, "file", keys.path, "mode", about.Mode().Perm().String())
-	}
+	warnOfReaders("key file", keys.path, logger)
 }

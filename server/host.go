@@ -19,9 +19,14 @@ var (
 	errHostForeign = fault.New(fault.Denied, "HOST_NOT_ALLOWED",
 		"This port is for this machine only and answers under its own names; use localhost or 127.0.0.1, or add the host to "+
 			"OPENINTENT_ALLOWED_HOSTS of the server.")
+	errHostNamed = fault.New(fault.Denied, "HOST_NOT_ALLOWED",
+		"This port needs no key, so it answers only under IP addresses and names that it was told; use its IP address, or add the "+
+			"host to OPENINTENT_ALLOWED_HOSTS of the server.")
 	errOriginForeign = fault.New(fault.Denied, "ORIGIN_NOT_ALLOWED",
 		"This port is for this machine only and answers no pages of other origins; add the origin to OPENINTENT_CORS_ORIGINS "+
 			"of the server.")
+	errPageForeign = fault.New(fault.Denied, "ORIGIN_NOT_ALLOWED",
+		"This port is for whoever runs the server and answers no pages of other origins; ask it from a program.")
 )
 
 // ownNames are the names of a port on loopback: it answers requests that name one of its hosts, and among those that
@@ -34,6 +39,12 @@ var (
 type ownNames struct {
 	// hosts are served beside those that can only mean this machine, and origins beside the host's own pages.
 	hosts, origins []string
+	// admin is true for the admin address. No key protects it, so it has such names even where other machines reach it: a page
+	// could make its own name mean that address, too.
+	admin bool
+	// anyIP is true for an admin address that other machines reach. A page can make its own name mean an address, but it cannot
+	// make a request name another host than its own.
+	anyIP bool
 }
 
 // admit refuses a request for a foreign host or from a foreign page. A request without a host or an origin names no
@@ -41,10 +52,17 @@ type ownNames struct {
 // encrypted says that the request came over TLS to this port.
 func (n *ownNames) admit(host string, origins []string, encrypted bool) error {
 	if host != "" && !n.isOwnHost((&url.URL{Host: host}).Hostname()) {
+		if n.anyIP {
+			return errHostNamed
+		}
 		return errHostForeign
 	}
 	for _, origin := range origins {
-		if !sameOrigin(origin, host, encrypted) && !slices.Contains(n.origins, origin) {
+		switch {
+		case sameOrigin(origin, host, encrypted) || slices.Contains(n.origins, origin):
+		case n.admin:
+			return errPageForeign
+		default:
 			return errOriginForeign
 		}
 	}
@@ -52,6 +70,9 @@ func (n *ownNames) admit(host string, origins []string, encrypted bool) error {
 }
 
 func (n *ownNames) isOwnHost(host string) bool {
+	if _, err := netip.ParseAddr(host); n.anyIP && err == nil {
+		return true
+	}
 	return isLoopbackHost(host) ||
 		slices.ContainsFunc(n.hosts, func(own string) bool { return strings.EqualFold(own, host) })
 }
@@ -100,11 +121,21 @@ func (c Config) ownNames(configured string, listening net.Addr) *ownNames {
 	if !isLoopback(listening.String()) {
 		return nil
 	}
+	return &ownNames{hosts: c.hostsOf(configured), origins: c.corsOrigins()}
+}
+
+// adminNames returns the names under which the admin address answers. It answers no page but its own.
+func (c Config) adminNames(listening net.Addr) *ownNames {
+	return &ownNames{hosts: c.hostsOf(c.AdminAddr), admin: true, anyIP: !isLoopback(listening.String())}
+}
+
+// hostsOf returns the hosts that a port may be asked for: those that are allowed, and its own.
+func (c Config) hostsOf(configured string) []string {
 	hosts := slices.Clone(c.allowedHosts())
 	if host, _, err := net.SplitHostPort(configured); err == nil && host != "" {
 		hosts = append(hosts, host)
 	}
-	return &ownNames{hosts: hosts, origins: c.corsOrigins()}
+	return hosts
 }
 
 // allowedHosts are the configured names.

@@ -26,8 +26,7 @@ const (
 	readyTimeout = 2 * time.Second
 )
 
-// newHTTPServer makes the server of the HTTP port: it answers health and metrics here, and everything else in the
-// gateway.
+// newHTTPServer makes the server of a port that speaks HTTP: REST or the admin address.
 func newHTTPServer(handler http.Handler, encryption *tls.Config, logger *slog.Logger) *http.Server {
 	server := &http.Server{
 		Handler:           handler,
@@ -51,15 +50,14 @@ func newHTTPServer(handler http.Handler, encryption *tls.Config, logger *slog.Lo
 	return server
 }
 
-// newHTTPHandler answers health and metrics itself and passes everything else to the gateway. It does not use
+// newHTTPHandler answers the paths of a table itself, which are only read, and passes all others on. It does not use
 // http.ServeMux, because that answers unclean paths with redirects that do not have our problem form.
-func newHTTPHandler(stopping context.Context, db *database.DB, metrics *metrics, gateway http.Handler) http.Handler {
-	own := healthRoutes(stopping, db, metrics)
+func newHTTPHandler(own map[string]http.Handler, others http.Handler) http.Handler {
 	return boundTimes(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler, isOwn := own[r.URL.Path]
 		switch {
 		case !isOwn:
-			gateway.ServeHTTP(w, r)
+			others.ServeHTTP(w, r)
 		case r.Method == http.MethodGet || r.Method == http.MethodHead:
 			handler.ServeHTTP(w, r)
 		default:

@@ -2,11 +2,8 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"runtime"
-	"syscall"
 	"time"
 )
 
@@ -14,27 +11,42 @@ import (
 // stream sends a comment every few seconds, so the server soon notices a client that vanished without a word.
 const silentClient = 30 * time.Second
 
-// listen opens both ports.
-func (c Config) listen(ctx context.Context) (httpListener, grpcListener net.Listener, err error) {
+// listeners are the ports of a server; admin is nil if there is no admin address.
+type listeners struct{ http, grpc, admin net.Listener }
+
+// listen opens the ports: all of them or none.
+func (c Config) listen(ctx context.Context) (opened listeners, err error) {
 	config := net.ListenConfig{Control: giveUpSilentClients}
-	if httpListener, err = config.Listen(ctx, "tcp", c.HTTPAddr); err != nil {
-		return nil, nil, fmt.Errorf("the REST port cannot be opened: %w", err)
+	for _, port := range []struct {
+		name, address string
+		listener      *net.Listener
+	}{
+		{"REST", c.HTTPAddr, &opened.http}, {"gRPC", c.GRPCAddr, &opened.grpc}, {"admin", c.AdminAddr, &opened.admin},
+	} {
+		if port.listener == &opened.admin && port.address == "" {
+			continue
+		}
+		if *port.listener, err = config.Listen(ctx, "tcp", port.address); err != nil {
+			opened.close()
+			return listeners{}, fmt.Errorf("the %s port cannot be opened: %w", port.name, err)
+		}
 	}
-	if grpcListener, err = config.Listen(ctx, "tcp", c.GRPCAddr); err != nil {
-		_ = httpListener.Close()
-		return nil, nil, fmt.Errorf("the gRPC port cannot be opened: %w", err)
-	}
-	return httpListener, grpcListener, nil
+	return opened, nil
 }
 
-// giveUpSilentClients sets this bound on a listening socket; accepted connections inherit it. Only Linux supports it.
-func giveUpSilentClients(_, _ string, raw syscall.RawConn) (err error) {
-	const tcpUserTimeout = 18 // TCP_USER_TIMEOUT
-	if runtime.GOOS != "linux" {
-		return nil
+func (l listeners) close() {
+	for _, listener := range []net.Listener{l.http, l.grpc, l.admin} {
+		if listener != nil {
+			_ = listener.Close()
+		}
 	}
-	failed := raw.Control(func(fd uintptr) {
-		err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(silentClient.Milliseconds()))
-	})
-	return errors.Join(failed, err)
+}
+
+// addresses are those of the open ports.
+func (l listeners) addresses(development bool) Addresses {
+	found := Addresses{HTTP: l.http.Addr().String(), GRPC: l.grpc.Addr().String(), DevelopmentKey: development}
+	if l.admin != nil {
+		found.Admin = l.admin.Addr().String()
+	}
+	return found
 }

@@ -15,9 +15,10 @@ func TestClientsThatVanishAreGivenUp(t *testing.T) {
 		return
 	}
 	cfg := Config{HTTPAddr: "127.0.0.1:0", GRPCAddr: "127.0.0.1:0"}
-	httpListener, grpcListener, err := cfg.listen(t.Context())
+	cfg.AdminAddr = "127.0.0.1:0"
+	opened, err := cfg.listen(t.Context())
 	require.NoError(t, err)
-	for _, listener := range []net.Listener{httpListener, grpcListener} {
+	for _, listener := range []net.Listener{opened.http, opened.grpc, opened.admin} {
 		t.Cleanup(func() { _ = listener.Close() })
 		client, err := net.Dial("tcp", listener.Addr().String())
 		require.NoError(t, err)

@@ -23,6 +23,8 @@ import (
 type Addresses struct {
 	HTTP string
 	GRPC string
+	// Admin is empty if there is no admin address.
+	Admin string
 	// DevelopmentKey is true when no keys were configured and the server accepts DevelopmentKey.
 	DevelopmentKey bool
 }
@@ -78,21 +80,21 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	}
 	defer s.end()
 	s.tracing = traced
-	httpListener, grpcListener, err := cfg.listen(ctx)
+	ports, err := cfg.listen(ctx)
 	if err != nil {
 		return err
 	}
-	s.protect(httpListener.Addr(), grpcListener.Addr())
-	s.connections.stray = strayAnswer(httpListener.Addr(), encryption != nil)
-	warnOfReaders(keys, logger)
+	s.protect(ports)
+	s.connections.stray = strayAnswer(ports.http.Addr(), encryption != nil)
+	cfg.warn(keys, logger)
 	hangups.reload(cfg, keys, logger)
-	failed := s.serve(httpListener, grpcListener)
+	failed := s.serve(ports)
 	if development {
 		logger.Warn("no API keys are configured: the development key serves, on loopback only", "key", DevelopmentKey)
 	}
 	logger.Info(cfg.accessWithoutList(), "default_access", cfg.DefaultAccess)
-	addresses := Addresses{httpListener.Addr().String(), grpcListener.Addr().String(), development}
-	logger.Info("listening", "http", addresses.HTTP, "grpc", addresses.GRPC, "tls", encryption != nil,
+	addresses := ports.addresses(development)
+	logger.Info("listening", "http", addresses.HTTP, "grpc", addresses.GRPC, "admin", addresses.Admin, "tls", encryption != nil,
 		"database", db.Engine().String(), "version", cfg.Version)
 	if ready != nil {
 		ready(addresses)
@@ -131,6 +133,7 @@ type server struct {
 	gateway     *gateway
 	grpc        *grpc.Server
 	http        *http.Server
+	admin       *http.Server // nil if there is no admin address
 	health      *health.Server
 	// stopNow cancels the context that the interceptors and /readyz watch.
 	stopNow context.CancelFunc
@@ -182,17 +185,25 @@ func newServer(
 		return nil, err
 	}
 	s.gateway.doors = newDoorway(s.gateway, inside, through.limits, cfg)
-	handler := allowOrigins(cfg.corsOrigins(), s.gateway.routes, newHTTPHandler(stopping, db, metrics, s.gateway))
+	health := healthRoutes(stopping, db, metrics)
+	handler := allowOrigins(cfg.corsOrigins(), s.gateway.routes, newHTTPHandler(health, s.gateway))
 	s.http = newHTTPServer(handler, encryption, logger)
+	if cfg.AdminAddr != "" {
+		s.admin = newHTTPServer(newAdminHandler(health), nil, logger)
+	}
 	return s, nil
 }
 
-// protect makes ports that only this machine can reach answer under their own names only, on every route and method.
-func (s *server) protect(httpAddress, grpcAddress net.Addr) {
-	if names := s.cfg.ownNames(s.cfg.HTTPAddr, httpAddress); names != nil {
+// protect makes ports that only this machine can reach, and the one that needs no key, answer under their own names only, on
+// every route and method.
+func (s *server) protect(ports listeners) {
+	if names := s.cfg.ownNames(s.cfg.HTTPAddr, ports.http.Addr()); names != nil {
 		s.http.Handler = names.protect(s.http.Handler, s.gateway.refuse)
 	}
-	s.through.names = s.cfg.ownNames(s.cfg.GRPCAddr, grpcAddress)
+	s.through.names = s.cfg.ownNames(s.cfg.GRPCAddr, ports.grpc.Addr())
+	if s.admin != nil {
+		s.admin.Handler = s.cfg.adminNames(ports.admin.Addr()).protect(s.admin.Handler, s.gateway.refuse)
+	}
 }
 
 // end ends what a server has from the beginning, whether or not it ever served: the interceptors' context, and the
@@ -202,29 +213,40 @@ func (s *server) end() {
 	s.grpc.Stop()
 }
 
-// serve starts the services and both ports. The channel reports a port that fails by itself.
-func (s *server) serve(httpListener, grpcListener net.Listener) (failed <-chan error) {
+// serve starts the services and the ports. The channel reports a port that fails by itself.
+func (s *server) serve(ports listeners) (failed <-chan error) {
 	s.services.start()
-	failures := make(chan error, 2)
+	failures := make(chan error, 3)
 	go func() {
-		if err := s.grpc.Serve(grpcListener); err != nil {
+		if err := s.grpc.Serve(ports.grpc); err != nil {
 			failures <- fmt.Errorf("the gRPC port failed: %w", err)
 		}
 	}()
+	if s.admin != nil {
+		go func() {
+			if err := s.admin.Serve(ports.admin); !errors.Is(err, http.ErrServerClosed) {
+				failures <- fmt.Errorf("the admin port failed: %w", err)
+			}
+		}()
+	}
 	go func() {
 		serve := s.http.Serve
 		if s.http.TLSConfig != nil {
 			serve = func(listener net.Listener) error { return s.http.ServeTLS(listener, "", "") }
 		}
-		if err := serve(httpListener); !errors.Is(err, http.ErrServerClosed) {
+		if err := serve(ports.http); !errors.Is(err, http.ErrServerClosed) {
 			failures <- fmt.Errorf("the REST port failed: %w", err)
 		}
 	}()
 	return failures
 }
 
-// stop ends calls first and then the services' own work. The calls may use three quarters of the time.
+// stop ends calls first and then the services' own work. The calls may use three quarters of the time. The admin address
+// answers until the end, so that whoever watches sees the server stop.
 func (s *server) stop() error {
+	if s.admin != nil {
+		defer func() { _ = s.admin.Close() }()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.StopTimeout)
 	defer cancel()
 	callsContext, cancelCalls := context.WithTimeout(ctx, s.cfg.StopTimeout*3/4)

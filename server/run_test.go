@@ -267,6 +267,7 @@ type stubbornServices struct {
 	entered chan struct{}
 	finish  chan struct{}
 	stopped chan struct{}
+	admin   string // the admin address of their server
 }
 
 func (s *stubbornServices) SendMessage(context.Context, *openintentv1.SendMessageRequest) (*openintentv1.Message, error) {
@@ -291,7 +292,7 @@ func (s *stubbornServices) stop(context.Context) error {
 // startStubborn serves stubborn services with one running call on each face.
 func startStubborn(t *testing.T, timeout time.Duration) (server *server, services *stubbornServices, outcomes chan error) {
 	cfg := testConfig(t)
-	cfg.StopTimeout = timeout
+	cfg.StopTimeout, cfg.AdminAddr = timeout, "127.0.0.1:0"
 	db, err := database.Open(t.Context(), database.Config{URL: cfg.DatabaseURL})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
@@ -302,12 +303,13 @@ func startStubborn(t *testing.T, timeout time.Duration) (server *server, service
 	}
 	server, err = newServer(cfg, db, services, keys, nil, newMetrics(), nil, slog.New(slog.NewTextHandler(cfg.Log, nil)))
 	require.NoError(t, err)
-	httpListener, grpcListener, err := cfg.listen(t.Context())
+	ports, err := cfg.listen(t.Context())
 	require.NoError(t, err)
-	server.serve(httpListener, grpcListener)
+	services.admin = ports.admin.Addr().String()
+	server.serve(ports)
 
 	outcomes = make(chan error, 2)
-	connection := dial(t, grpcListener.Addr().String(), insecure.NewCredentials())
+	connection := dial(t, ports.grpc.Addr().String(), insecure.NewCredentials())
 	t.Cleanup(func() { _ = connection.Close() })
 	go func() {
 		_, err := openintentv1.NewMessageServiceClient(connection).SendMessage(as(t, "x-api-key", DevelopmentKey), aMessage())
@@ -315,7 +317,7 @@ func startStubborn(t *testing.T, timeout time.Duration) (server *server, service
 	}()
 	go func() {
 		request := httptest.NewRequestWithContext(as(t), http.MethodPost,
-			"http://"+httpListener.Addr().String()+"/v1/channels/c/messages", strings.NewReader(`{"payload":{}}`))
+			"http://"+ports.http.Addr().String()+"/v1/channels/c/messages", strings.NewReader(`{"payload":{}}`))
 		request.RequestURI = ""
 		request.Header.Set("X-API-Key", DevelopmentKey)
 		response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
@@ -370,7 +372,7 @@ func TestAStopCutsOffCallsThatDoNotEnd(t *testing.T) {
 func TestReadyzFollowsTheDatabase(t *testing.T) {
 	db, err := database.Open(t.Context(), database.Config{URL: testConfig(t).DatabaseURL})
 	require.NoError(t, err)
-	handler := newHTTPHandler(t.Context(), db, newMetrics(), http.NotFoundHandler())
+	handler := newHTTPHandler(healthRoutes(t.Context(), db, newMetrics()), http.NotFoundHandler())
 	ask := func(path string) *httptest.ResponseRecorder {
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))

@@ -15,7 +15,8 @@ import (
 
 // commands are the verbs of the program.
 type commands struct {
-	Serve serveCommand `cmd:"" group:"Server" help:"Run the server. Needs no settings: data in ./openintent.db, REST on port 8000, gRPC on port 50051."`
+	Serve  serveCommand  `cmd:"" group:"Server" help:"Run the server. Needs no settings: data in ./openintent.db, REST on port 8000, gRPC on port 50051."`
+	Health healthCommand `cmd:"" group:"Server" help:"Ask whether a server is ready."`
 
 	Ask       askCommand       `cmd:"" group:"Messages" help:"Ask an agent or a role and print the answer."`
 	Notify    notifyCommand    `cmd:"" group:"Messages" help:"Tell an agent or a role something."`

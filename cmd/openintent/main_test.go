@@ -25,7 +25,7 @@ func clearEnvironment(t *testing.T) {
 	for _, name := range []string{
 		"DATABASE_URL", "HTTP_ADDR", "GRPC_ADDR", "API_KEYS", "API_KEYS_FILE", "TLS_CERT", "TLS_KEY", "LOG_LEVEL",
 		"LOG_FORMAT", "MAX_PAYLOAD_BYTES", "MAX_NAME_LENGTH", "MAX_MEMBERS", "RETENTION", "STOP_TIMEOUT",
-		"SERVER", "API_KEY", "AGENT_ID", "TLS", "CA_FILE", "CONTEXT", "INTENT_ID", "PATIENCE",
+		"ADMIN_ADDR", "SETTINGS_FILE", "SERVER", "API_KEY", "AGENT_ID", "TLS", "CA_FILE", "CONTEXT", "INTENT_ID", "PATIENCE",
 	} {
 		t.Setenv("OPENINTENT_"+name, "")
 	}

@@ -18,7 +18,9 @@ type serveCommand struct {
 func (c *serveCommand) Run(ctx context.Context, parsed *kong.Context, to terminal) error {
 	server.ReserveHeap()
 	c.Log, c.Version = to.stderr, version
+	context.AfterFunc(ctx, func() { tellSystemd("STOPPING=1") })
 	err := server.Run(ctx, c.Config, func(addresses server.Addresses) {
+		tellSystemd("READY=1")
 		if addresses.DevelopmentKey && isTerminal(to.stdout) {
 			_, _ = fmt.Fprint(to.stdout, tryIt(c.Config, addresses))
 		}

@@ -17,14 +17,14 @@ var (
 	variableSuffix = regexp.MustCompile(` \(from envar .*\)$`)
 )
 
-// asGiven puts into a sentence about settings the names under which the user gave them: the flag, or the variable. What
-// was not given at all keeps its name.
+// asGiven puts into a sentence about settings the names under which the user gave them: the flag, the variable, or the name in
+// the settings file. What was not given at all keeps its name.
 func asGiven(text string, parsed *kong.Context) string {
 	names := make(map[string]string)
-	given := make(map[string]bool)
+	given, inFile := make(map[string]bool), make(map[string]bool)
 	for _, part := range parsed.Path {
-		if part.Flag != nil && !part.Resolved {
-			given[part.Flag.Name] = true
+		if part.Flag != nil {
+			given[part.Flag.Name], inFile[part.Flag.Name] = !part.Resolved, part.Resolved
 		}
 	}
 	for _, flag := range parsed.Flags() {
@@ -32,6 +32,9 @@ func asGiven(text string, parsed *kong.Context) string {
 			switch {
 			case given[flag.Name]:
 				names[variable] = "--" + flag.Name
+			case inFile[flag.Name]:
+				names[variable] = flag.Name + " of the settings file"
+				names["--"+flag.Name] = names[variable]
 			case os.Getenv(variable) != "":
 				names["--"+flag.Name] = variable
 			}

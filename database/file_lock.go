@@ -1,0 +1,18 @@
+//go:build unix
+
+package database
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// removesOpenFiles says that the system can remove the name of a file that is open.
+const removesOpenFiles = true
+
+// lockExclusively locks a file until it is closed. taken says that another process holds it.
+func lockExclusively(file *os.File) (taken bool, err error) {
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	return errors.Is(err, syscall.EWOULDBLOCK), err
+}

@@ -1,0 +1,3 @@
+module openintent/tools/sbom
+
+go 1.26.0
