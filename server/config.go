@@ -1,7 +1,6 @@
 package server
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -27,7 +26,7 @@ type Config struct {
 
 	DefaultAccess string `name:"default-access" env:"OPENINTENT_DEFAULT_ACCESS" default:"open" enum:"open,closed" help:"Who may use an intent without an access list: open (everyone with a key reads, takes part, writes state and works on tasks) or closed (only the agents related to it)."`
 
-	TLSCert string `name:"tls-cert" env:"OPENINTENT_TLS_CERT" help:"Certificate chain (PEM) for both ports."`
+	TLSCert string `name:"tls-cert" env:"OPENINTENT_TLS_CERT" help:"Certificate chain (PEM) for both ports; like the other TLS files read again on SIGHUP, and when it changes."`
 	TLSKey  string `name:"tls-key" env:"OPENINTENT_TLS_KEY" help:"Private key (PEM) of the certificate."`
 
 	TLSClientCA   string `name:"tls-client-ca" env:"OPENINTENT_TLS_CLIENT_CA" help:"Certificates (PEM) of the authorities whose client certificates prove who calls without an API key."`
@@ -198,19 +197,6 @@ func (c Config) accessWithoutList() string {
 		return "an intent without an access list is for the agents related to it only"
 	}
 	return "an intent without an access list is open: whoever has a key may read it, take part and write to it"
-}
-
-// tls returns the TLS settings of both ports, or nil when they serve plain text.
-func (c Config) tls() (*tls.Config, error) {
-	if c.TLSCert == "" {
-		return nil, nil
-	}
-	certificate, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
-	if err != nil {
-		return nil, fmt.Errorf("the TLS certificate and key cannot be used: %w", err)
-	}
-	encryption := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
-	return encryption, c.askForCertificates(encryption)
 }
 
 // webhooks returns the sender of webhooks.

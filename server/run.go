@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -43,7 +42,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	if err != nil {
 		return &SettingError{err}
 	}
-	encryption, err := cfg.tls()
+	encryption, err := openTLS(cfg, logger)
 	if err != nil {
 		return &SettingError{err}
 	}
@@ -63,6 +62,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	rooms := wire(db, cfg, sender, metrics, logger)
 	rooms.acceptKeys(keys, db.Now, logger)
 	rooms.acceptOthers(keys, cfg, db.Now, logger)
+	rooms.watchTLS(encryption, cfg, logger)
 	s, err := newServer(cfg, db, rooms, keys, encryption, metrics, logger)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	s.protect(httpListener.Addr(), grpcListener.Addr())
 	s.connections.stray = strayAnswer(httpListener.Addr(), encryption != nil)
 	warnOfReaders(keys, logger)
-	hangups.reload(cfg, keys, logger)
+	hangups.reload(keys, encryption, logger)
 	failed := s.serve(httpListener, grpcListener)
 	if development {
 		logger.Warn("no API keys are configured: the development key serves, on loopback only", "key", DevelopmentKey)
@@ -127,7 +127,7 @@ type server struct {
 
 // newServer puts both faces in front of the services. Nothing runs yet.
 func newServer(
-	cfg Config, db *database.DB, services services, keys *Keys, encryption *tls.Config, metrics *metrics,
+	cfg Config, db *database.DB, services services, keys *Keys, encryption *tlsFiles, metrics *metrics,
 	logger *slog.Logger,
 ) (*server, error) {
 	stopping, stopNow := context.WithCancel(context.Background())
@@ -146,7 +146,7 @@ func newServer(
 		health:      health.NewServer(),
 		stopNow:     stopNow,
 	}
-	s.grpc = newGRPCServer(cfg, encryption, through, s.connections)
+	s.grpc = newGRPCServer(cfg, encryption.settings("h2"), through, s.connections)
 	early := earlyRegistrar{s.grpc, through}
 	services.register(early)
 	healthv1.RegisterHealthServer(early, s.health)
@@ -170,7 +170,7 @@ func newServer(
 	}
 	s.gateway.doors = newDoorway(s.gateway, inside, through.limits, cfg)
 	handler := allowOrigins(cfg.corsOrigins(), s.gateway.routes, newHTTPHandler(stopping, db, metrics, s.gateway))
-	s.http = newHTTPServer(handler, encryption, logger)
+	s.http = newHTTPServer(handler, encryption.settings("h2", "http/1.1"), logger)
 	return s, nil
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -138,6 +139,13 @@ func (r *rooms) acceptOthers(known *Keys, cfg Config, now func() time.Time, logg
 }
 
 // register adds the rooms' services to a registrar.
+// watchTLS uses what becomes of the TLS files while the server runs; nil stands for none. It must be called before start.
+func (r *rooms) watchTLS(files *tlsFiles, cfg Config, logger *slog.Logger) {
+	if files != nil {
+		r.sweeps = append(r.sweeps, loop.New("TLS files", cmp.Or(cfg.LookAgain, tlsPoll), logger, files.turn))
+	}
+}
+
 func (r *rooms) register(registrar grpc.ServiceRegistrar) {
 	r.intents.Register(registrar)
 	r.agents.Register(registrar)
