@@ -50,6 +50,8 @@ type Config struct {
 	LogLevel  string `name:"log-level" env:"OPENINTENT_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"What to log: debug, info, warn or error."`
 	LogFormat string `name:"log-format" env:"OPENINTENT_LOG_FORMAT" default:"auto" enum:"auto,text,json" help:"How to log: text, json, or auto (text on a terminal, JSON otherwise)."`
 
+	SlowStatements time.Duration `name:"slow-statements" env:"OPENINTENT_SLOW_STATEMENTS" default:"0s" help:"How long a statement on the database, or the wait for a connection to it, must take to be logged; 0 logs none."`
+
 	MaxPayloadBytes  int           `name:"max-payload-bytes" env:"OPENINTENT_MAX_PAYLOAD_BYTES" default:"262144" help:"Bound of a message's payload with its metadata, in bytes."`
 	MaxNameLength    int           `name:"max-name-length" env:"OPENINTENT_MAX_NAME_LENGTH" default:"128" help:"Bound of a channel's name, in characters."`
 	MaxMembers       int           `name:"max-members" env:"OPENINTENT_MAX_MEMBERS" default:"10000" help:"Bound of a channel's member list."`
@@ -130,6 +132,9 @@ func (c Config) validate() error {
 		if !bound.positive {
 			return fmt.Errorf("%s must be above 0", bound.name)
 		}
+	}
+	if c.SlowStatements < 0 {
+		return errors.New("OPENINTENT_SLOW_STATEMENTS must not be negative; 0 logs none")
 	}
 	if c.QuotaMessages < 0 || c.QuotaBytes < 0 {
 		return errors.New("OPENINTENT_QUOTA_MESSAGES_PER_SECOND and OPENINTENT_QUOTA_BYTES_PER_SECOND must not be negative; 0 is no bound")

@@ -51,7 +51,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 		return &SettingError{err}
 	}
 	db, err := database.Open(ctx, database.Config{
-		URL: cfg.DatabaseURL, Clock: cfg.Clock, Logger: logger, Hooks: cfg.Hooks,
+		URL: cfg.DatabaseURL, Clock: cfg.Clock, Logger: logger, SlowStatements: cfg.SlowStatements, Hooks: cfg.Hooks,
 	})
 	if err != nil {
 		return err

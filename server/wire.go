@@ -138,7 +138,6 @@ func (r *rooms) acceptOthers(known *Keys, cfg Config, now func() time.Time, logg
 	}
 }
 
-// register adds the rooms' services to a registrar.
 // watchTLS uses what becomes of the TLS files while the server runs; nil stands for none. It must be called before start.
 func (r *rooms) watchTLS(files *tlsFiles, cfg Config, logger *slog.Logger) {
 	if files != nil {
@@ -147,6 +146,7 @@ func (r *rooms) watchTLS(files *tlsFiles, cfg Config, logger *slog.Logger) {
 }
 
 func (r *rooms) register(registrar grpc.ServiceRegistrar) {
+// register adds the rooms' services to a registrar.
 	r.intents.Register(registrar)
 	r.agents.Register(registrar)
 	r.tasks.Register(registrar)
