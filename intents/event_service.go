@@ -145,9 +145,13 @@ func (s *Service) ListEvents(
 		filter.after = max(filter.after, place)
 	}
 	var events []*Event
+	var removed checkpoint
 	err = s.readHeavy(ctx, func(tx *database.Tx, c caller.Caller) error {
 		head, err := s.view(tx, c, c.Agent, req.GetIntentId(), PermissionRead)
 		if err != nil {
+			return err
+		}
+		if removed, err = checkpointOf(tx, &head); err != nil {
 			return err
 		}
 		events, err = listEvents(tx, page, head.IntentNo, filter)
@@ -157,7 +161,7 @@ func (s *Service) ListEvents(
 		return nil, err
 	}
 	messages, err := eventMessages(events)
-	response := &openintentv1.ListEventsResponse{}
+	response := &openintentv1.ListEventsResponse{Checkpoint: removed.toWire()}
 	response.Events, response.NextCursor = pages.Close(page, messages, func(i int) []any { return []any{events[i].Sequence} })
 	return response, err
 }

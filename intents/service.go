@@ -30,6 +30,8 @@ type Config struct {
 	// DefaultAccess says what everyone may do with an intent that has no access control list. PolicyOpen, the default, lets
 	// everyone write; PolicyClosed admits only the agents related to the intent. See Rules.Level.
 	DefaultAccess Policy
+	// EventRetention is how long SweepEvents keeps events; 0 means for ever.
+	EventRetention time.Duration
 	// ObserveLead is called after each commit to an intent with a newest time more than a second ahead of the clock; may be nil.
 	ObserveLead func()
 	// Kept, which only tests set, bounds each cache in entries.
@@ -55,6 +57,7 @@ type Service struct {
 	observeLead func()
 
 	verifications verifications
+	removal       eventRemoval
 
 	onEnding     []func(tx *database.Tx, head *Head) error
 	onTerminal   []func(tx *database.Tx, head *Head, at time.Time) error
@@ -75,6 +78,7 @@ func New(cfg Config) *Service {
 		db:            cfg.DB,
 		logger:        logger,
 		observeLead:   cfg.ObserveLead,
+		removal:       eventRemoval{retention: cfg.EventRetention, piece: removalPiece},
 		defaultAccess: cmp.Or(cfg.DefaultAccess, PolicyOpen),
 		numbers:       newCache[string, int64](cmp.Or(cfg.Kept, keptNumbers)),
 		rules:         NewEpochCache[int64, *Rules](cmp.Or(cfg.Kept, keptRules)),

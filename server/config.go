@@ -56,6 +56,7 @@ type Config struct {
 	MaxNameLength    int           `name:"max-name-length" env:"OPENINTENT_MAX_NAME_LENGTH" default:"128" help:"Bound of a channel's name, in characters."`
 	MaxMembers       int           `name:"max-members" env:"OPENINTENT_MAX_MEMBERS" default:"10000" help:"Bound of a channel's member list."`
 	Retention        time.Duration `name:"retention" env:"OPENINTENT_RETENTION" default:"24h" help:"How long messages are kept after their intent ended, and unanswered requests without a deadline after their eviction."`
+	EventRetention   time.Duration `name:"event-retention" env:"OPENINTENT_EVENT_RETENTION" default:"0s" help:"How long logged events are kept; of older ones a checkpoint stays. 0 keeps them for ever."`
 	MaxStreams       int           `name:"max-streams" env:"OPENINTENT_MAX_STREAMS" default:"1000" help:"How many streams one caller may have open at once on this server."`
 	MaxStreamsPerKey int           `name:"max-streams-per-key" env:"OPENINTENT_MAX_STREAMS_PER_KEY" default:"10000" help:"How many streams all callers with one API key may have open at once on this server."`
 	QuotaMessages    int64         `name:"quota-messages-per-second" env:"OPENINTENT_QUOTA_MESSAGES_PER_SECOND" default:"0" help:"How many messages each API key may send in a second through this server; 0 is no bound."`
@@ -135,6 +136,9 @@ func (c Config) validate() error {
 	}
 	if c.SlowStatements < 0 {
 		return errors.New("OPENINTENT_SLOW_STATEMENTS must not be negative; 0 logs none")
+	}
+	if c.EventRetention < 0 {
+		return errors.New("OPENINTENT_EVENT_RETENTION must not be negative; 0 keeps events for ever")
 	}
 	if c.QuotaMessages < 0 || c.QuotaBytes < 0 {
 		return errors.New("OPENINTENT_QUOTA_MESSAGES_PER_SECOND and OPENINTENT_QUOTA_BYTES_PER_SECOND must not be negative; 0 is no bound")

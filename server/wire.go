@@ -60,7 +60,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 	r := &rooms{
 		webhooks: sender,
 		intents: intents.New(intents.Config{
-			DB: db, Logger: logger, DefaultAccess: intents.Policy(cfg.DefaultAccess),
+			DB: db, Logger: logger, DefaultAccess: intents.Policy(cfg.DefaultAccess), EventRetention: cfg.EventRetention,
 			ObserveLead: metrics.behindLog.Inc, Kept: cfg.Kept,
 		}),
 		agents: agents.New(agents.Config{DB: db, Logger: logger}),
@@ -99,6 +99,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 	}
 	r.sweeps = []*loop.Loop{
 		sweep("intents", r.intents.Sweep),
+		sweep("events", r.intents.SweepEvents),
 		sweep("agents", r.agents.Sweep),
 		sweep("channels", r.channels.Sweep),
 		sweep("messages", r.messaging.Sweep),
@@ -145,8 +146,8 @@ func (r *rooms) watchTLS(files *tlsFiles, cfg Config, logger *slog.Logger) {
 	}
 }
 
-func (r *rooms) register(registrar grpc.ServiceRegistrar) {
 // register adds the rooms' services to a registrar.
+func (r *rooms) register(registrar grpc.ServiceRegistrar) {
 	r.intents.Register(registrar)
 	r.agents.Register(registrar)
 	r.tasks.Register(registrar)
