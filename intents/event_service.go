@@ -24,6 +24,7 @@ func (s *Service) AppendEvent(ctx context.Context, req *openintentv1.AppendEvent
 		return nil, err
 	}
 	var event *Event
+	size := int64(len(draft.Payload) + len(draft.Proof))
 	err = s.write(ctx, func(tx *database.Tx, c caller.Caller) error {
 		draft := draft
 		actor, err := actAs(c, "actor", req.GetActor())
@@ -44,12 +45,16 @@ func (s *Service) AppendEvent(ctx context.Context, req *openintentv1.AppendEvent
 		if err := s.checkParent(tx, c, draft); err != nil {
 			return err
 		}
+		if err := s.usage.Room(head.IntentNo, size, false); err != nil {
+			return err
+		}
 		event, err = head.Log(draft)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	s.usage.Add(event.IntentNo, size)
 	return event.ToWire()
 }
 

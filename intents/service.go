@@ -20,6 +20,7 @@ import (
 const (
 	keptNumbers = 65_536
 	keptRules   = 16_384
+	keptUsages  = 65_536
 )
 
 // Config is what a Service needs.
@@ -32,6 +33,8 @@ type Config struct {
 	DefaultAccess Policy
 	// EventRetention is how long SweepEvents keeps events; 0 means for ever.
 	EventRetention time.Duration
+	// QuotaBytes is how much one intent may hold, approximately; 0 is no bound. See Usage.
+	QuotaBytes int64
 	// ObserveLead is called after each commit to an intent with a newest time more than a second ahead of the clock; may be nil.
 	ObserveLead func()
 	// Kept, which only tests set, bounds each cache in entries.
@@ -58,6 +61,7 @@ type Service struct {
 
 	verifications verifications
 	removal       eventRemoval
+	usage         *Usage
 
 	onEnding     []func(tx *database.Tx, head *Head) error
 	onTerminal   []func(tx *database.Tx, head *Head, at time.Time) error
@@ -79,6 +83,7 @@ func New(cfg Config) *Service {
 		logger:        logger,
 		observeLead:   cfg.ObserveLead,
 		removal:       eventRemoval{retention: cfg.EventRetention, piece: removalPiece},
+		usage:         newUsage(cfg.DB, cfg.QuotaBytes, cmp.Or(cfg.Kept, keptUsages)),
 		defaultAccess: cmp.Or(cfg.DefaultAccess, PolicyOpen),
 		numbers:       newCache[string, int64](cmp.Or(cfg.Kept, keptNumbers)),
 		rules:         NewEpochCache[int64, *Rules](cmp.Or(cfg.Kept, keptRules)),

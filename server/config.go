@@ -61,6 +61,7 @@ type Config struct {
 	MaxStreamsPerKey int           `name:"max-streams-per-key" env:"OPENINTENT_MAX_STREAMS_PER_KEY" default:"10000" help:"How many streams all callers with one API key may have open at once on this server."`
 	QuotaMessages    int64         `name:"quota-messages-per-second" env:"OPENINTENT_QUOTA_MESSAGES_PER_SECOND" default:"0" help:"How many messages each API key may send in a second through this server; 0 is no bound."`
 	QuotaBytes       int64         `name:"quota-bytes-per-second" env:"OPENINTENT_QUOTA_BYTES_PER_SECOND" default:"0" help:"How many bytes of payload and metadata each API key may send in a second through this server; 0 is no bound."`
+	QuotaIntentBytes int64         `name:"quota-bytes-per-intent" env:"OPENINTENT_QUOTA_BYTES_PER_INTENT" default:"0" help:"How many bytes of messages and logged events one intent may hold, approximately; 0 is no bound."`
 	StopTimeout      time.Duration `name:"stop-timeout" env:"OPENINTENT_STOP_TIMEOUT" default:"10s" help:"How long a stop may take before what still runs is cut off."`
 
 	Search bool `name:"search" env:"OPENINTENT_SEARCH" default:"true" negatable:"" help:"Whether to keep an index of messages' words for search; without it, searches are refused and the index is removed. Set it alike on all servers."`
@@ -139,6 +140,9 @@ func (c Config) validate() error {
 	}
 	if c.EventRetention < 0 {
 		return errors.New("OPENINTENT_EVENT_RETENTION must not be negative; 0 keeps events for ever")
+	}
+	if c.QuotaIntentBytes < 0 {
+		return errors.New("OPENINTENT_QUOTA_BYTES_PER_INTENT must not be negative; 0 is no bound")
 	}
 	if c.QuotaMessages < 0 || c.QuotaBytes < 0 {
 		return errors.New("OPENINTENT_QUOTA_MESSAGES_PER_SECOND and OPENINTENT_QUOTA_BYTES_PER_SECOND must not be negative; 0 is no bound")

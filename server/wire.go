@@ -35,6 +35,9 @@ const searchInterval = 250 * time.Millisecond
 // longestSearchPause bounds the pauses of the index while it cannot reach the database.
 const longestSearchPause = 5 * time.Second
 
+// longestUsagePause bounds the pauses of counting what intents hold while the database cannot be reached.
+const longestUsagePause = 10 * time.Second
+
 // rooms are the domain's services, connected to each other.
 type rooms struct {
 	intents       *intents.Service
@@ -61,6 +64,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		webhooks: sender,
 		intents: intents.New(intents.Config{
 			DB: db, Logger: logger, DefaultAccess: intents.Policy(cfg.DefaultAccess), EventRetention: cfg.EventRetention,
+			QuotaBytes:  cfg.QuotaIntentBytes,
 			ObserveLead: metrics.behindLog.Inc, Kept: cfg.Kept,
 		}),
 		agents: agents.New(agents.Config{DB: db, Logger: logger}),
@@ -109,6 +113,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		sweep("subscriptions", r.subscriptions.Sweep),
 		sweep("invites", r.invites.Sweep),
 		sweep("statistics", db.RenewStatistics),
+		loop.New("what intents hold", sweepInterval, logger, r.intents.Usage().Turn).Slowing(longestUsagePause), // each replica for itself
 		loop.New("search", searchInterval, logger, db.InTurn("search", r.search.Index)).Slowing(longestSearchPause),
 	}
 	return r

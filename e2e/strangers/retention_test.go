@@ -1,6 +1,7 @@
 package strangers
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,47 @@ func made(t *testing.T, c *harness.Caller, path, body string) string {
 	var thing struct{ ID string }
 	answer.Decode(t, &thing)
 	return thing.ID
+}
+
+// A stranger with a key of its own fills an intent of its own. It harms nobody else, and finds out nothing about the intents of others.
+func TestAStrangerFillsOnlyItsOwnIntent(t *testing.T) {
+	full := refusal{status: 429, code: "RESOURCE_EXHAUSTED", reason: "INTENT_FULL", member: "quota_bytes"}
+	databasetest.EachURL(t, func(t *testing.T, url string) {
+		h := harness.Start(t, harness.Options{
+			URL: url, APIKeys: "k-alice=alice,k-mallory=mallory",
+			Configure: func(cfg *server.Config) { cfg.QuotaIntentBytes, cfg.DefaultAccess = 50_000, "closed" },
+		})
+		alice, mallory := h.With("k-alice", ""), h.With("k-mallory", "")
+		hers := made(t, alice, "/v1/intents", `{"title":"Alice's"}`)
+		room := made(t, alice, "/v1/intents/"+hers+"/channels", `{"name":"room"}`)
+		own := made(t, mallory, "/v1/intents", `{"title":"Mallory's"}`)
+		den := made(t, mallory, "/v1/intents/"+own+"/channels", `{"name":"den"}`)
+		message := fmt.Sprintf(`{"payload":{"text":"%s"}}`, strings.Repeat("x", 5000))
+		event := fmt.Sprintf(`{"event_type":"comment","payload":{"text":"%s"}}`, strings.Repeat("x", 5000))
+		first := made(t, mallory, "/v1/channels/"+den+"/messages", message)
+		fill := func(c *harness.Caller, path, body string) (taken int) {
+			for c.REST(t, "POST", path, body).Status == 201 {
+				taken++
+				require.Less(t, taken, 20)
+			}
+			return taken
+		}
+		fill(mallory, "/v1/channels/"+den+"/messages", message)
+		full.check(t, mallory.REST(t, "POST", "/v1/channels/"+den+"/messages", message))
+		full.check(t, mallory.REST(t, "POST", "/v1/intents/"+own+"/events", event))
+		full.check(t, mallory.REST(t, "PATCH", "/v1/channels/"+den+"/messages/"+first, strings.Replace(message, "x", "y", 1)))
+
+		_ = made(t, alice, "/v1/channels/"+room+"/messages", message)
+		require.Positive(t, fill(alice, "/v1/intents/"+hers+"/events", event))
+		full.check(t, alice.REST(t, "POST", "/v1/intents/"+hers+"/events", event))
+		for path, body := range map[string]string{
+			"/v1/channels/" + room + "/messages": message, "/v1/intents/" + hers + "/events": event,
+		} {
+			answer := mallory.REST(t, "POST", path, body)
+			require.Contains(t, []int{403, 404}, answer.Status, "%s", answer.Body)
+			require.NotContains(t, string(answer.Body), "quota", "a stranger does not learn how full an intent is")
+		}
+	})
 }
 
 // Old events go while the server runs; lists, verification and streams say so, and say nothing to strangers.
