@@ -33,6 +33,7 @@ type Usage struct {
 	db    *database.DB
 	bound atomic.Int64 // 0: none
 	parts []UsagePart
+	piece int64 // rows that one statement counts
 
 	mutex   sync.Mutex
 	intents *lru.Cache[int64, *held]
@@ -52,7 +53,7 @@ type UsagePart struct{ Table, Key, Size string }
 
 func newUsage(db *database.DB, bound int64, kept int) *Usage {
 	u := &Usage{
-		db: db, intents: newCache[int64, *held](kept), touched: make(map[int64]struct{}),
+		db: db, piece: usagePiece, intents: newCache[int64, *held](kept), touched: make(map[int64]struct{}),
 		parts: []UsagePart{{Table: "events", Key: "sequence", Size: "octet_length(payload) + COALESCE(octet_length(proof), 0)"}},
 	}
 	u.SetBound(bound)
@@ -184,8 +185,8 @@ func (u *Usage) countPart(ctx context.Context, part UsagePart, intentNo int64) (
 		part.Key + " LIMIT ?) AS p"
 	for after, more := int64(0), true; more && err == nil; {
 		var rows counted
-		rows, err = u.countRows(ctx, piece, &bytes, intentNo, after, usagePiece)
-		after, more = rows.last, rows.number == usagePiece
+		rows, err = u.countRows(ctx, piece, &bytes, intentNo, after, u.piece)
+		after, more = rows.last, rows.number == u.piece
 	}
 	return bytes, err
 }
