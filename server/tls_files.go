@@ -118,9 +118,9 @@ func (f *tlsFiles) use(content tlsContent, unread error) error {
 }
 
 // askForCertificates lets clients show certificates of the configured authorities. A client that shows any other is refused at the
-// handshake. No session is resumed, because the certificate of a resumed session would count although its authority was taken away.
+// handshake. crypto/tls resumes a session only if the authority of its certificate is still among those of the new connection.
 func (f *tlsFiles) askForCertificates(next *tls.Config, authorities []byte) error {
-	next.ClientCAs, next.ClientAuth, next.SessionTicketsDisabled = x509.NewCertPool(), tls.VerifyClientCertIfGiven, true
+	next.ClientCAs, next.ClientAuth = x509.NewCertPool(), tls.VerifyClientCertIfGiven
 	if !next.ClientCAs.AppendCertsFromPEM(authorities) {
 		return fmt.Errorf("OPENINTENT_TLS_CLIENT_CA names %s, which holds no certificate in PEM form", f.cfg.TLSClientCA)
 	}
