@@ -22,8 +22,11 @@ type Config struct {
 	URL string
 	// Clock returns the time. Nil means the production clock: the process's clock on SQLite, the database's on PostgreSQL.
 	Clock func() time.Time
-	// Logger receives the statements, without their values, at debug level; nil discards them.
+	// Logger receives gorm's statements, without their values, at debug level; nil discards them.
 	Logger *slog.Logger
+	// SlowStatements is how long a statement, or the wait for a connection, must take to be logged as a warning, without
+	// values; 0 means that nothing is measured.
+	SlowStatements time.Duration
 	// Hooks are for tests.
 	Hooks Hooks
 	// MaxConnections bounds the connections. On PostgreSQL the default is 16, half of them for writing and half for reading,
@@ -52,6 +55,7 @@ type DB struct {
 	onClock bool       // whether transactions ask the database for the time
 	hooks   Hooks
 	gorm    *gorm.DB
+	slow    *slowStatements
 	onWrite []func(tx *Tx)
 	close   func() error // does its work only once
 }
@@ -75,7 +79,7 @@ func open(ctx context.Context, cfg Config, files fs.FS) (*DB, error) {
 	db := &DB{dialect: dialect, clock: cfg.Clock, hooks: cfg.Hooks}
 	db.heavy = newLine(heavyConnections, heavyWaiting, heavyWaitingEach)
 	db.close = sync.OnceValue(db.finish)
-	if err := db.start(ctx, cfg.Logger, files); err != nil {
+	if err := db.start(ctx, cfg.Logger, cfg.SlowStatements, files); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the %s database: %w", dialect.engine(), err), db.Close())
 	}
 	return db, nil
@@ -92,7 +96,7 @@ func openDialect(ctx context.Context, cfg Config) (dialect, error) {
 		"for example sqlite:openintent.db or postgres://user@localhost/openintent")
 }
 
-func (db *DB) start(ctx context.Context, log *slog.Logger, files fs.FS) error {
+func (db *DB) start(ctx context.Context, log *slog.Logger, slow time.Duration, files fs.FS) error {
 	migrator, err := db.dialect.migrator()
 	if err != nil {
 		return err
@@ -106,6 +110,7 @@ func (db *DB) start(ctx context.Context, log *slog.Logger, files fs.FS) error {
 	if err := db.openGorm(ctx, log); err != nil {
 		return err
 	}
+	db.slow = newSlowStatements(log, slow)
 	return db.startClock(ctx, log)
 }
 
@@ -117,7 +122,7 @@ func (db *DB) openGorm(ctx context.Context, log *slog.Logger) error {
 	}
 	defer conn.leave(nil)
 	db.gorm, err = gorm.Open(db.dialect.gorm(conn), &gorm.Config{
-		Logger:                   statementLogger{log},
+		Logger:                   statementLogger{log: log},
 		SkipDefaultTransaction:   true,
 		DisableNestedTransaction: true,
 		DisableAutomaticPing:     true,

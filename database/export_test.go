@@ -19,6 +19,16 @@ type Reconnecting struct{ reconnecting }
 func (r *Reconnecting) Wait(ctx context.Context) { r.wait(ctx) }
 func (r *Reconnecting) Worked()                  { r.worked() }
 
+// SetSlowClock changes by which clock slow statements are found, if they are. It must be called before the statements.
+func (db *DB) SetSlowClock(now func() time.Time) {
+	if db.slow != nil {
+		db.slow.now = now
+	}
+}
+
+// SlowNow returns the time of that clock.
+func (db *DB) SlowNow() time.Time { return db.slow.now() }
+
 // FreeWriters returns the number of free places at the writers' gate.
 func (db *DB) FreeWriters() int {
 	switch dialect := db.dialect.(type) {

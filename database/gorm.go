@@ -11,7 +11,11 @@ import (
 // fail, including gorm's. Finding no row is not a failure.
 func (tx *Tx) Gorm() *gorm.DB {
 	if tx.gorm == nil {
-		tx.gorm = tx.db.gorm.Session(&gorm.Session{NewDB: true, Context: tx.ctx})
+		session := &gorm.Session{NewDB: true, Context: tx.ctx}
+		if tx.db.slow != nil {
+			session.Logger = statementLogger{log: tx.db.slow.log, tx: tx}
+		}
+		tx.gorm = tx.db.gorm.Session(session)
 		tx.gorm.Statement.ConnPool = gormPool{tx}
 	}
 	return tx.gorm

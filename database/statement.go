@@ -66,7 +66,9 @@ func (tx *Tx) runNow(statements []Statement) error {
 		return nil
 	}
 	defer tx.endWaiting()
-	return tx.note(tx.conn.run(tx.ctx, tx.observed(statements)))
+	return tx.note(tx.timed(tx.observed(statements), false, func(statements []Statement) error {
+		return tx.conn.run(tx.ctx, statements)
+	}))
 }
 
 // observed lets the hook see the statements and their rows.

@@ -19,6 +19,8 @@ type Tx struct {
 	mode mode
 	conn connection
 	gorm *gorm.DB
+	// waited is how long it took to get the connection, if slow statements are logged.
+	waited time.Duration
 	// readAt is the time by which a reader decides. It was read before the first statement.
 	readAt time.Time
 
@@ -138,11 +140,11 @@ func (tx *Tx) endRead() {
 }
 
 func (db *DB) take(ctx context.Context, mode mode) (*Tx, error) {
-	conn, err := db.dialect.acquire(ctx, mode)
+	conn, waited, err := db.acquire(ctx, mode)
 	if err != nil {
 		return nil, err
 	}
-	tx := &Tx{db: db, ctx: ctx, mode: mode, conn: conn, begin: db.dialect.begin(mode)}
+	tx := &Tx{db: db, ctx: ctx, mode: mode, conn: conn, waited: waited, begin: db.dialect.begin(mode)}
 	if !mode.writes() {
 		tx.readAt = db.Now()
 	}
@@ -171,7 +173,10 @@ func (tx *Tx) commit() error {
 		// From here on the caller's context cannot interrupt, because nobody would know the outcome of an interrupted commit.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(tx.ctx), commitPatience)
 		defer cancel()
-		if err := tx.conn.commit(ctx, tx.observed(tx.opened(tx.withCommit))); err != nil {
+		err := tx.timed(tx.observed(tx.opened(tx.withCommit)), true, func(statements []Statement) error {
+			return tx.conn.commit(ctx, statements)
+		})
+		if err != nil {
 			return tx.note(err)
 		}
 	}

@@ -32,6 +32,7 @@ type chainCheck struct {
 	linked      bool   // no sequence is missing, and each event names the hash before it
 	breakCount  int64
 	breaks      []chainBreak
+	removed     checkpoint // the events before it are gone
 
 	after    int64 // outcomes are kept only for events after this sequence
 	wanted   int   // how many outcomes are kept at most
@@ -39,6 +40,12 @@ type chainCheck struct {
 }
 
 func newChainCheck() *chainCheck { return &chainCheck{linked: true, wanted: pages.MaxEntries} }
+
+// from begins the chain after the events that were removed, which may be more than were checked before.
+func (c *chainCheck) from(removed checkpoint) {
+	c.count, c.first, c.outcomes = 0, 0, nil
+	c.last, c.lastHash = removed.sequence, removed.hash
+}
 
 // next checks the next stored event.
 func (c *chainCheck) next(event *Event) {

@@ -17,6 +17,9 @@
 //
 // Verification reads a log page by page (verification.go) with a running hash, so a long log costs time but no memory.
 //
+// If events have a retention, SweepEvents removes older ones from the beginning of each log (event_removal.go), and keeps a checkpoint of
+// them (checkpoint.go): where the log now begins, and the hash on which it goes on. The newest event always stays.
+//
 // Around the log: Rules (who may do what) are pure and cached as of the head's epoch. The event log is a hash chain, see
 // Event. Status has a drawing of the lifecycle. Sweep makes the passing of time visible in the log.
 //
@@ -60,5 +63,6 @@
 // numbers of intents and channels therefore contain random bits, and each change of a head draws a new tag. So values that
 // are cached by them are never mistaken for what was stored after the loss (see database.Further).
 //
-// The server keeps no access requests (RFC-0011), leases (RFC-0003), portfolios (RFC-0013) or checkpoints (RFC-0019).
+// The server keeps no access requests (RFC-0011), leases (RFC-0003), portfolios (RFC-0013) or Merkle trees of logs
+// (the checkpoints of RFC-0019).
 package intents

@@ -24,6 +24,7 @@ func (s *Service) AppendEvent(ctx context.Context, req *openintentv1.AppendEvent
 		return nil, err
 	}
 	var event *Event
+	size := int64(len(draft.Payload) + len(draft.Proof))
 	err = s.write(ctx, func(tx *database.Tx, c caller.Caller) error {
 		draft := draft
 		actor, err := actAs(c, "actor", req.GetActor())
@@ -44,12 +45,16 @@ func (s *Service) AppendEvent(ctx context.Context, req *openintentv1.AppendEvent
 		if err := s.checkParent(tx, c, draft); err != nil {
 			return err
 		}
+		if err := s.usage.Room(head.IntentNo, size, false); err != nil {
+			return err
+		}
 		event, err = head.Log(draft)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	s.usage.Add(event.IntentNo, size)
 	return event.ToWire()
 }
 
@@ -145,9 +150,13 @@ func (s *Service) ListEvents(
 		filter.after = max(filter.after, place)
 	}
 	var events []*Event
+	var removed checkpoint
 	err = s.readHeavy(ctx, func(tx *database.Tx, c caller.Caller) error {
 		head, err := s.view(tx, c, c.Agent, req.GetIntentId(), PermissionRead)
 		if err != nil {
+			return err
+		}
+		if removed, err = checkpointOf(tx, &head); err != nil {
 			return err
 		}
 		events, err = listEvents(tx, page, head.IntentNo, filter)
@@ -157,7 +166,7 @@ func (s *Service) ListEvents(
 		return nil, err
 	}
 	messages, err := eventMessages(events)
-	response := &openintentv1.ListEventsResponse{}
+	response := &openintentv1.ListEventsResponse{Checkpoint: removed.toWire()}
 	response.Events, response.NextCursor = pages.Close(page, messages, func(i int) []any { return []any{events[i].Sequence} })
 	return response, err
 }

@@ -7,7 +7,7 @@ import (
 )
 
 const headColumns = "h.intent_no, i.id, h.status, h.ended_at, h.resumed_at, h.last_position, h.last_sequence, " +
-	"h.last_channel, h.last_hash, h.last_at, h.epoch, h.tag, h.audience_tag"
+	"h.last_channel, h.last_hash, h.last_at, h.epoch, h.tag, h.audience_tag, h.events_removed"
 
 func scanHead(row database.Row) (*Head, error) {
 	var (
@@ -18,7 +18,8 @@ func scanHead(row database.Row) (*Head, error) {
 		lastHash          *string
 	)
 	err := row.Scan(&head.IntentNo, &head.IntentID, &status, &endedAt, &resumedAt, &head.LastPosition,
-		&head.LastSequence, &head.lastChannel, &lastHash, &lastAt, &head.Epoch, &head.tag, &head.AudienceTag)
+		&head.LastSequence, &head.lastChannel, &lastHash, &lastAt, &head.Epoch, &head.tag, &head.AudienceTag,
+		&head.EventsRemoved)
 	if err != nil {
 		return nil, err
 	}

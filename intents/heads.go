@@ -31,6 +31,9 @@ type Head struct {
 	// AudienceTag identifies the latest change of the intent's audiences. The room above keeps the audiences and draws the tag
 	// (see TagAudiences).
 	AudienceTag int64
+	// EventsRemoved is the position of the last event that was removed from the beginning of the log; 0 if none was. Only the sweeper
+	// changes it, and not by the head (see checkpoint).
+	EventsRemoved int64
 
 	lastChannel int64
 	lastHash    string

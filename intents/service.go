@@ -20,6 +20,7 @@ import (
 const (
 	keptNumbers = 65_536
 	keptRules   = 16_384
+	keptUsages  = 65_536
 )
 
 // Config is what a Service needs.
@@ -30,6 +31,10 @@ type Config struct {
 	// DefaultAccess says what everyone may do with an intent that has no access control list. PolicyOpen, the default, lets
 	// everyone write; PolicyClosed admits only the agents related to the intent. See Rules.Level.
 	DefaultAccess Policy
+	// EventRetention is how long SweepEvents keeps events; 0 means for ever.
+	EventRetention time.Duration
+	// QuotaBytes is how much one intent may hold, approximately; 0 is no bound. See Usage.
+	QuotaBytes int64
 	// ObserveLead is called after each commit to an intent with a newest time more than a second ahead of the clock; may be nil.
 	ObserveLead func()
 	// Kept, which only tests set, bounds each cache in entries.
@@ -55,6 +60,8 @@ type Service struct {
 	observeLead func()
 
 	verifications verifications
+	removal       eventRemoval
+	usage         *Usage
 
 	onEnding     []func(tx *database.Tx, head *Head) error
 	onTerminal   []func(tx *database.Tx, head *Head, at time.Time) error
@@ -75,6 +82,8 @@ func New(cfg Config) *Service {
 		db:            cfg.DB,
 		logger:        logger,
 		observeLead:   cfg.ObserveLead,
+		removal:       eventRemoval{retention: cfg.EventRetention, piece: removalPiece},
+		usage:         newUsage(cfg.DB, cfg.QuotaBytes, cmp.Or(cfg.Kept, keptUsages)),
 		defaultAccess: cmp.Or(cfg.DefaultAccess, PolicyOpen),
 		numbers:       newCache[string, int64](cmp.Or(cfg.Kept, keptNumbers)),
 		rules:         NewEpochCache[int64, *Rules](cmp.Or(cfg.Kept, keptRules)),

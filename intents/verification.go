@@ -45,8 +45,8 @@ func (v *verifications) begin(c caller.Caller) (end func(), err error) {
 }
 
 // VerifyEvents recomputes an intent's hash chain from the stored events, page by page. It needs no snapshot of the whole log,
-// because the log only grows: it reads each page separately, with the rights that the caller has at that moment, and the last
-// page together with the head. Pages are heavy reads, which callers take in turn, so a long log does not block the
+// because the log only grows at its end, and is removed only from its beginning: it reads each page separately, with the rights that the
+// caller has at that moment and with the checkpoint, and the last page together with the head. Pages are heavy reads, which callers take in turn, so a long log does not block the
 // verification of another.
 func (s *Service) VerifyEvents(
 	ctx context.Context, req *openintentv1.VerifyEventsRequest,
@@ -88,6 +88,13 @@ func (s *Service) verifyPage(ctx context.Context, intentID string, check *chainC
 		if err != nil {
 			return err
 		}
+		removed, err := checkpointOf(tx, &head)
+		if err != nil {
+			return err
+		}
+		if check.removed = removed; removed.sequence > check.last { // also if it was removed while the pages were read
+			check.from(removed)
+		}
 		events, err := listEvents(tx, page, head.IntentNo, eventFilter{after: check.last})
 		if err != nil {
 			return err
@@ -117,6 +124,7 @@ func verificationMessage(intentID string, check *chainCheck) *openintentv1.Verif
 		ChainValid:    check.linked,
 		Valid:         check.breakCount == 0,
 		BreakCount:    check.breakCount,
+		Checkpoint:    check.removed.toWire(),
 	}
 	for _, found := range check.breaks {
 		response.Breaks = append(response.Breaks,

@@ -127,6 +127,11 @@ func (s *Service) edit(seen *Sighting, wanted edit) (*message.Message, error) {
 	if same, err := before.SaysTheSame(after); err != nil || same {
 		return seen.Message, err
 	}
+	bytes := int64(len(after.Payload) + len(after.Metadata))
+	if err := s.intents.Usage().Room(seen.Message.IntentNo, bytes, false); err != nil {
+		return nil, err
+	}
+	seen.Tx.AfterCommit(func() { s.intents.Usage().Add(seen.Message.IntentNo, bytes) })
 	given := wanted.mentions != nil || seen.Message.MentionsGiven()
 	if wanted.payload != nil && !given {
 		var err error

@@ -119,6 +119,11 @@ func New(cfg Config) *Service {
 		DB: s.db, Intents: s.intents, Channels: s.channels, Hub: s.hub, Logger: s.logger,
 		ObserveBatch: cfg.ObserveBatch, ObserveRefused: cfg.ObserveRefused, Tracing: cfg.Tracing,
 	})
+	s.intents.Usage().Include(intents.UsagePart{
+		Table: "messages", Key: "position",
+		Size: "octet_length(payload) + octet_length(metadata) + COALESCE(octet_length(conversation), 0)",
+	})
+	s.intents.Usage().Include(intents.UsagePart{Table: "message_revisions", Size: "octet_length(payload) + octet_length(metadata)"})
 	s.offers = newOffers(s.db, s.logger, orDefault(cfg.RecordEvery, defaultRecordEvery))
 	s.tails = following.New(following.Config{
 		DB: s.db, Reader: s.reader, Hub: s.hub, Logger: s.logger, LookAgain: s.lookAgain, Offered: s.offers.record,

@@ -2,12 +2,10 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -72,23 +70,6 @@ func (c Config) checkClientNames() error {
 		return fmt.Errorf("OPENINTENT_TLS_CLIENT_NAME must be cn, dns or uri; it is %q", c.TLSClientName)
 	case c.TLSClientCA != "" && c.TLSCert == "":
 		return errors.New("OPENINTENT_TLS_CLIENT_CA needs TLS; set OPENINTENT_TLS_CERT and OPENINTENT_TLS_KEY, too")
-	}
-	return nil
-}
-
-// askForCertificates lets clients show certificates of the configured authorities. A client that shows any other is refused at the
-// handshake.
-func (c Config) askForCertificates(encryption *tls.Config) error {
-	if c.TLSClientCA == "" {
-		return nil
-	}
-	text, err := os.ReadFile(c.TLSClientCA)
-	if err != nil {
-		return fmt.Errorf("OPENINTENT_TLS_CLIENT_CA cannot be read: %w", err)
-	}
-	encryption.ClientCAs, encryption.ClientAuth = x509.NewCertPool(), tls.VerifyClientCertIfGiven
-	if !encryption.ClientCAs.AppendCertsFromPEM(text) {
-		return fmt.Errorf("OPENINTENT_TLS_CLIENT_CA names %s, which holds no certificate in PEM form", c.TLSClientCA)
 	}
 	return nil
 }

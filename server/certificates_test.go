@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -81,16 +82,16 @@ func TestSettingsOfClientCertificates(t *testing.T) {
 	require.ErrorContains(t, cfg.validate(), "OPENINTENT_TLS_CLIENT_CA needs TLS")
 	cfg.TLSCert, cfg.TLSKey = writeCertificate(t, x509.NewCertPool())
 	require.NoError(t, cfg.validate())
-	_, err := cfg.tls()
+	_, err := openTLS(cfg, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "OPENINTENT_TLS_CLIENT_CA cannot be read")
 	cfg.TLSClientCA = filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(cfg.TLSClientCA, []byte("none"), 0o600))
-	_, err = cfg.tls()
+	_, err = openTLS(cfg, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "holds no certificate")
 	cfg.TLSClientCA = cfg.TLSCert
-	encryption, err := cfg.tls()
+	encryption, err := openTLS(cfg, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
-	require.Equal(t, tls.VerifyClientCertIfGiven, encryption.ClientAuth)
+	require.Equal(t, tls.VerifyClientCertIfGiven, encryption.now.Load().ClientAuth)
 	cfg.TLSClientName = "email"
 	require.ErrorContains(t, cfg.validate(), "OPENINTENT_TLS_CLIENT_NAME must be cn, dns or uri")
 }

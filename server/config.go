@@ -1,7 +1,6 @@
 package server
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +29,7 @@ type Config struct {
 
 	DefaultAccess string `name:"default-access" env:"OPENINTENT_DEFAULT_ACCESS" default:"open" enum:"open,closed" help:"Who may use an intent without an access list: open (everyone with a key reads, takes part, writes state and works on tasks) or closed (only the agents related to it)."`
 
-	TLSCert string `name:"tls-cert" env:"OPENINTENT_TLS_CERT" help:"Certificate chain (PEM) for both ports."`
+	TLSCert string `name:"tls-cert" env:"OPENINTENT_TLS_CERT" help:"Certificate chain (PEM) for both ports; like the other TLS files read again on SIGHUP, and when it changes."`
 	TLSKey  string `name:"tls-key" env:"OPENINTENT_TLS_KEY" help:"Private key (PEM) of the certificate."`
 
 	TLSClientCA   string `name:"tls-client-ca" env:"OPENINTENT_TLS_CLIENT_CA" help:"Certificates (PEM) of the authorities whose client certificates prove who calls without an API key."`
@@ -55,15 +54,18 @@ type Config struct {
 	LogFormat string `name:"log-format" env:"OPENINTENT_LOG_FORMAT" default:"auto" enum:"auto,text,json" help:"How to log: text, json, or auto (text on a terminal, JSON otherwise)."`
 
 	TraceContents bool `name:"trace-contents" env:"OPENINTENT_TRACE_CONTENTS" default:"false" help:"Whether spans of events on agent channels carry the beginning of what the events say (input.value); only where traces are sent to a collector."`
+	SlowStatements time.Duration `name:"slow-statements" env:"OPENINTENT_SLOW_STATEMENTS" default:"0s" help:"How long a statement on the database, or the wait for a connection to it, must take to be logged; 0 logs none."`
 
 	MaxPayloadBytes  int           `name:"max-payload-bytes" env:"OPENINTENT_MAX_PAYLOAD_BYTES" default:"262144" help:"Bound of a message's payload with its metadata, in bytes."`
 	MaxNameLength    int           `name:"max-name-length" env:"OPENINTENT_MAX_NAME_LENGTH" default:"128" help:"Bound of a channel's name, in characters."`
 	MaxMembers       int           `name:"max-members" env:"OPENINTENT_MAX_MEMBERS" default:"10000" help:"Bound of a channel's member list."`
 	Retention        time.Duration `name:"retention" env:"OPENINTENT_RETENTION" default:"24h" help:"How long messages are kept after their intent ended, and unanswered requests without a deadline after their eviction."`
+	EventRetention   time.Duration `name:"event-retention" env:"OPENINTENT_EVENT_RETENTION" default:"0s" help:"How long logged events are kept; of older ones a checkpoint stays. 0 keeps them for ever."`
 	MaxStreams       int           `name:"max-streams" env:"OPENINTENT_MAX_STREAMS" default:"1000" help:"How many streams one caller may have open at once on this server."`
 	MaxStreamsPerKey int           `name:"max-streams-per-key" env:"OPENINTENT_MAX_STREAMS_PER_KEY" default:"10000" help:"How many streams all callers with one API key may have open at once on this server."`
 	QuotaMessages    int64         `name:"quota-messages-per-second" env:"OPENINTENT_QUOTA_MESSAGES_PER_SECOND" default:"0" help:"How many messages each API key may send in a second through this server; 0 is no bound."`
 	QuotaBytes       int64         `name:"quota-bytes-per-second" env:"OPENINTENT_QUOTA_BYTES_PER_SECOND" default:"0" help:"How many bytes of payload and metadata each API key may send in a second through this server; 0 is no bound."`
+	QuotaIntentBytes int64         `name:"quota-bytes-per-intent" env:"OPENINTENT_QUOTA_BYTES_PER_INTENT" default:"0" help:"How many bytes of messages and logged events one intent may hold, approximately; 0 is no bound."`
 	StopTimeout      time.Duration `name:"stop-timeout" env:"OPENINTENT_STOP_TIMEOUT" default:"10s" help:"How long a stop may take before what still runs is cut off."`
 
 	Search bool `name:"search" env:"OPENINTENT_SEARCH" default:"true" negatable:"" help:"Whether to keep an index of messages' words for search; without it, searches are refused and the index is removed. Set it alike on all servers."`
@@ -139,6 +141,15 @@ func (c Config) validate() error {
 			return fmt.Errorf("%s must be above 0", bound.name)
 		}
 	}
+	if c.SlowStatements < 0 {
+		return errors.New("OPENINTENT_SLOW_STATEMENTS must not be negative; 0 logs none")
+	}
+	if c.EventRetention < 0 {
+		return errors.New("OPENINTENT_EVENT_RETENTION must not be negative; 0 keeps events for ever")
+	}
+	if c.QuotaIntentBytes < 0 {
+		return errors.New("OPENINTENT_QUOTA_BYTES_PER_INTENT must not be negative; 0 is no bound")
+	}
 	if c.QuotaMessages < 0 || c.QuotaBytes < 0 {
 		return errors.New("OPENINTENT_QUOTA_MESSAGES_PER_SECOND and OPENINTENT_QUOTA_BYTES_PER_SECOND must not be negative; 0 is no bound")
 	}
@@ -209,19 +220,6 @@ func (c Config) accessWithoutList() string {
 		return "an intent without an access list is for the agents related to it only"
 	}
 	return "an intent without an access list is open: whoever has a key may read it, take part and write to it"
-}
-
-// tls returns the TLS settings of both ports, or nil when they serve plain text.
-func (c Config) tls() (*tls.Config, error) {
-	if c.TLSCert == "" {
-		return nil, nil
-	}
-	certificate, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
-	if err != nil {
-		return nil, fmt.Errorf("the TLS certificate and key cannot be used: %w", err)
-	}
-	encryption := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
-	return encryption, c.askForCertificates(encryption)
 }
 
 // webhooks returns the sender of webhooks.

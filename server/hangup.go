@@ -21,15 +21,19 @@ func catchHangups() *hangups {
 	return h
 }
 
-// reload reads the key file again at each signal from now on, and once for a signal that came before.
-func (h *hangups) reload(cfg Config, keys *Keys, logger *slog.Logger) {
+// reload reads the key file and the TLS files again at each signal from now on, and once for a signal that came before.
+func (h *hangups) reload(keys *Keys, encryption *tlsFiles, logger *slog.Logger) {
 	h.running.Go(func() {
 		for range h.signals {
-			if cfg.APIKeysFile == "" {
-				logger.Info("SIGHUP reads the key file again, but none is configured: nothing changes")
-				continue
+			if keys.path == "" && encryption == nil {
+				logger.Info("SIGHUP reads the key file and the TLS files again, but none is configured: nothing changes")
 			}
-			reloadKeys(keys, logger)
+			if keys.path != "" {
+				reloadKeys(keys, logger)
+			}
+			if encryption != nil {
+				encryption.report(encryption.reload())
+			}
 		}
 	})
 }

@@ -29,17 +29,21 @@ func newLogger(cfg Config) (*slog.Logger, error) {
 
 const (
 	// maxLogValue bounds one value of a log line, in bytes. A failure's text may be longer, because it may contain a
-	// stack.
-	maxLogValue   = 256
-	maxLogFailure = 4 << 10
+	// stack, and a statement's, because it is recognized by its end.
+	maxLogValue     = 256
+	maxLogStatement = 1 << 10
+	maxLogFailure   = 4 << 10
 )
 
 // boundValue shortens a value of a log line. Paths, ids and error texts come from clients, who may send as much as
 // they like.
 func boundValue(_ []string, attribute slog.Attr) slog.Attr {
 	most := maxLogValue
-	if attribute.Key == "error" || attribute.Key == "stack" {
+	switch attribute.Key {
+	case "error", "stack":
 		most = maxLogFailure
+	case "sql":
+		most = maxLogStatement
 	}
 	value := attribute.Value.Resolve()
 	var text string

@@ -91,7 +91,7 @@ func title(status int) string {
 // write answers with the problem. It removes headers that were set for an answer that did not come.
 func (p problem) write(w http.ResponseWriter) {
 	header := w.Header()
-	for _, stale := range []string{"ETag", "Link", "Content-Length", "Trailer", "Transfer-Encoding"} {
+	for _, stale := range []string{"ETag", "Link", removedHeader, "Content-Length", "Trailer", "Transfer-Encoding"} {
 		header.Del(stale)
 	}
 	header.Set("Content-Type", "application/problem+json")

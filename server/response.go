@@ -19,6 +19,9 @@ const (
 	clientEventType  = "channel.message"
 )
 
+// removedHeader is the header of a list of events that says up to which sequence the log's events were removed.
+const removedHeader = "X-Events-Removed-Through"
+
 // creations are the methods that create something and so answer 201.
 var creations = map[string]bool{
 	openintentv1.IntentService_CreateIntent_FullMethodName:             true,
@@ -51,6 +54,11 @@ func completeResponse(ctx context.Context, w http.ResponseWriter, response proto
 	case *openintentv1.ListMessagesResponse:
 		if len(message.GetMessages()) > 0 { // an empty page has nothing after it yet
 			linkNextPage(w, restCallFrom(ctx), "since", message.GetNextSince())
+		}
+	case *openintentv1.ListEventsResponse:
+		linkNextPage(w, restCallFrom(ctx), "cursor", message.GetNextCursor())
+		if removed := message.GetCheckpoint(); removed != nil {
+			w.Header().Set(removedHeader, strconv.FormatInt(removed.GetSequence(), 10))
 		}
 	case *openintentv1.IssuedKey, *openintentv1.IssuedInvite:
 		w.Header().Set("Cache-Control", "no-store")

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -46,7 +45,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	if err != nil {
 		return &SettingError{err}
 	}
-	encryption, err := cfg.tls()
+	encryption, err := openTLS(cfg, logger)
 	if err != nil {
 		return &SettingError{err}
 	}
@@ -63,7 +62,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 		logger = tracing.Logged(logger)
 	}
 	db, err := database.Open(ctx, database.Config{
-		URL: cfg.DatabaseURL, Clock: cfg.Clock, Logger: logger, Hooks: cfg.Hooks,
+		URL: cfg.DatabaseURL, Clock: cfg.Clock, Logger: logger, SlowStatements: cfg.SlowStatements, Hooks: cfg.Hooks,
 	})
 	if err != nil {
 		return err
@@ -74,6 +73,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	rooms := wire(db, cfg, sender, metrics, newSpans(traced, cfg), logger)
 	rooms.acceptKeys(keys, db.Now, logger)
 	rooms.acceptOthers(keys, cfg, db.Now, logger)
+	rooms.watchTLS(encryption, cfg, logger)
 	s, err := newServer(cfg, db, rooms, keys, encryption, metrics, newSpans(traced, cfg), logger)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	s.protect(ports)
 	s.connections.stray = strayAnswer(ports.http.Addr(), encryption != nil)
 	cfg.warn(keys, logger)
-	hangups.reload(cfg, keys, logger)
+	hangups.reload(keys, encryption, logger)
 	failed := s.serve(ports)
 	if development {
 		logger.Warn("no API keys are configured: the development key serves, on loopback only", "key", DevelopmentKey)
@@ -141,7 +141,7 @@ type server struct {
 
 // newServer puts both faces in front of the services. Nothing runs yet.
 func newServer(
-	cfg Config, db *database.DB, services services, keys *Keys, encryption *tls.Config, metrics *metrics,
+	cfg Config, db *database.DB, services services, keys *Keys, encryption *tlsFiles, metrics *metrics,
 	spans *spans, logger *slog.Logger,
 ) (*server, error) {
 	stopping, stopNow := context.WithCancel(context.Background())
@@ -161,7 +161,7 @@ func newServer(
 		health:      health.NewServer(),
 		stopNow:     stopNow,
 	}
-	s.grpc = newGRPCServer(cfg, encryption, through, s.connections)
+	s.grpc = newGRPCServer(cfg, encryption.settings("h2"), through, s.connections)
 	early := earlyRegistrar{s.grpc, through}
 	services.register(early)
 	healthv1.RegisterHealthServer(early, s.health)
@@ -187,7 +187,7 @@ func newServer(
 	s.gateway.doors = newDoorway(s.gateway, inside, through.limits, cfg)
 	health := healthRoutes(stopping, db, metrics)
 	handler := allowOrigins(cfg.corsOrigins(), s.gateway.routes, newHTTPHandler(health, s.gateway))
-	s.http = newHTTPServer(handler, encryption, logger)
+	s.http = newHTTPServer(handler, encryption.settings("h2", "http/1.1"), logger)
 	if cfg.AdminAddr != "" {
 		s.admin = newHTTPServer(newAdminHandler(health), nil, logger)
 	}

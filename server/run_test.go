@@ -155,7 +155,7 @@ func TestRefusalsToStart(t *testing.T) {
 		{"gRPC on every address without keys", func(c *Config) { c.GRPCAddr = "0.0.0.0:0" }, "no API keys are configured"},
 		{"a bad key", func(c *Config) { c.APIKeys = "a=" }, "API key 1 of the list"},
 		{"no key file", func(c *Config) { c.APIKeysFile = "/nowhere/keys.yaml" }, "cannot be read"},
-		{"no certificate", func(c *Config) { c.TLSCert, c.TLSKey = "/nowhere/c", "/nowhere/k" }, "TLS certificate"},
+		{"no certificate", func(c *Config) { c.TLSCert, c.TLSKey = "/nowhere/c", "/nowhere/k" }, "OPENINTENT_TLS_CERT cannot be read"},
 		{"a bound of nothing", func(c *Config) { c.MaxMembers = 0 }, "must be above 0"},
 		{"an unknown log format", func(c *Config) { c.LogFormat = "xml" }, "OPENINTENT_LOG_FORMAT"},
 		{"an unknown database", func(c *Config) { c.DatabaseURL = "mysql://root:hidden@db/x" }, "database"},

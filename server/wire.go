@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -34,6 +35,9 @@ const searchInterval = 250 * time.Millisecond
 // longestSearchPause bounds the pauses of the index while it cannot reach the database.
 const longestSearchPause = 5 * time.Second
 
+// longestUsagePause bounds the pauses of counting what intents hold while the database cannot be reached.
+const longestUsagePause = 10 * time.Second
+
 // rooms are the domain's services, connected to each other.
 type rooms struct {
 	intents       *intents.Service
@@ -59,7 +63,8 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 	r := &rooms{
 		webhooks: sender,
 		intents: intents.New(intents.Config{
-			DB: db, Logger: logger, DefaultAccess: intents.Policy(cfg.DefaultAccess),
+			DB: db, Logger: logger, DefaultAccess: intents.Policy(cfg.DefaultAccess), EventRetention: cfg.EventRetention,
+			QuotaBytes:  cfg.QuotaIntentBytes,
 			ObserveLead: metrics.behindLog.Inc, Kept: cfg.Kept,
 		}),
 		agents: agents.New(agents.Config{DB: db, Logger: logger}),
@@ -99,6 +104,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 	}
 	r.sweeps = []*loop.Loop{
 		sweep("intents", r.intents.Sweep),
+		sweep("events", r.intents.SweepEvents),
 		sweep("agents", r.agents.Sweep),
 		sweep("channels", r.channels.Sweep),
 		sweep("messages", r.messaging.Sweep),
@@ -108,6 +114,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		sweep("subscriptions", r.subscriptions.Sweep),
 		sweep("invites", r.invites.Sweep),
 		sweep("statistics", db.RenewStatistics),
+		loop.New("what intents hold", sweepInterval, logger, r.intents.Usage().Turn).Slowing(longestUsagePause), // each replica for itself
 		loop.New("search", searchInterval, logger, db.InTurn("search", r.search.Index)).Slowing(longestSearchPause),
 	}
 	return r
@@ -135,6 +142,13 @@ func (r *rooms) acceptOthers(known *Keys, cfg Config, now func() time.Time, logg
 		refresh := loop.New("keys of the issuer of tokens", issuerPoll, logger, r.tokens.issuer.Turn)
 		refresh.Wake() // the first turn comes immediately
 		r.sweeps = append(r.sweeps, refresh)
+	}
+}
+
+// watchTLS uses what becomes of the TLS files while the server runs; nil stands for none. It must be called before start.
+func (r *rooms) watchTLS(files *tlsFiles, cfg Config, logger *slog.Logger) {
+	if files != nil {
+		r.sweeps = append(r.sweeps, loop.New("TLS files", cmp.Or(cfg.LookAgain, tlsPoll), logger, files.turn))
 	}
 }
 

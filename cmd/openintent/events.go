@@ -100,7 +100,11 @@ func report(form output, to terminal, verified *openintentv1.VerifyEventsRespons
 
 func reportBreaks(to terminal, verified *openintentv1.VerifyEventsResponse) error {
 	if verified.GetValid() {
-		return printLine(to, "events verified: "+strconv.FormatInt(verified.GetEventCount(), 10))
+		text := "events verified: " + strconv.FormatInt(verified.GetEventCount(), 10)
+		if removed := verified.GetCheckpoint(); removed != nil {
+			text += "; removed before them: " + strconv.FormatInt(removed.GetSequence(), 10)
+		}
+		return printLine(to, text)
 	}
 	printed := newTable("SEQUENCE", "BREAK")
 	for _, broken := range verified.GetBreaks() {

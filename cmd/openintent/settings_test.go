@@ -21,7 +21,7 @@ func TestErrorsAboutSettingsNameWhatWasGiven(t *testing.T) {
 		{"", "", []string{"serve", "--log-level=loud"}, "openintent: --log-level must be one of"},
 		{"LOG_LEVEL", "loud", []string{"serve"}, "openintent: OPENINTENT_LOG_LEVEL must be one of"},
 		{"", "", []string{"serve", "--tls-key=k.pem"}, "OPENINTENT_TLS_CERT and --tls-key belong together"},
-		{"", "", []string{"serve", "--tls-key=k.pem", "--tls-cert=c.pem"}, "the TLS certificate and key cannot be used"},
+		{"", "", []string{"serve", "--tls-key=k.pem", "--tls-cert=c.pem"}, "openintent: --tls-cert cannot be read: open c.pem"},
 		{"", "", []string{"intents", "--server", "nowhere"}, "openintent: --server must be host:port"},
 		{"SERVER", "nowhere", []string{"intents"}, "openintent: OPENINTENT_SERVER must be host:port"},
 		{"PATIENCE", "long", []string{"intents"}, "openintent: OPENINTENT_PATIENCE: expected duration"},

@@ -51,6 +51,8 @@ type follower struct {
 	// was told that it has caught up with them.
 	history, lastPosition int64
 	marked                bool
+	// removed is up to which position events were missing in the log when the follower last knew that it had missed none of them.
+	removed int64
 	// facts are what the follower has read to judge what messages ask of the caller.
 	facts ownFacts
 	// offered are messages that were handed over and are not recorded yet.
@@ -116,8 +118,12 @@ func (f *follower) begin(ctx context.Context, seen *sharedPage, after *int64) er
 	}
 	f.history, f.lastPosition = seen.end(), seen.Head.LastPosition
 	f.cursor, f.position, f.live = f.history, f.lastPosition, true
+	f.removed = seen.Head.EventsRemoved
 	if after == nil {
 		return nil
+	}
+	if *after > 0 && *after < f.removed && f.wantsLogged() {
+		return eventsRemoved(f.removed)
 	}
 	if *after > seen.Head.LastPosition {
 		return message.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(seen.Head.LastPosition, 10))

@@ -4,11 +4,13 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 
 	"openintent/caller"
 	"openintent/channels"
 	"openintent/database"
 	"openintent/intents"
+	"openintent/messaging/message"
 	"openintent/messaging/reading"
 	"openintent/messaging/wake"
 )
@@ -82,5 +84,26 @@ func (n IntentScope) read(t *Tails, tx *database.Tx, f *follower) (*reading.LogP
 func (f *follower) readLog(t *Tails, tx *database.Tx, r reading.LogQuery) (*reading.LogPage, error) {
 	r.After, r.Through = f.cursor, min(f.seen.Through, f.cursor+reading.MaxSpan)
 	r.Agent, r.Everyone, r.Filter, r.Limit = f.by.Agent, f.by.IsOperator, f.filter, f.limit
-	return t.Reader.ReadLog(tx, r, nil)
+	found, err := t.Reader.ReadLog(tx, r, nil)
+	if err != nil {
+		return nil, err
+	}
+	return found, f.missesNothing(found.Head)
+}
+
+// missesNothing refuses to go on if events after the cursor were removed since the follower began. A follower from the beginning of the
+// log gets what was left of it then.
+func (f *follower) missesNothing(head intents.Head) error {
+	if head.EventsRemoved > max(f.removed, f.cursor) && f.wantsLogged() {
+		return eventsRemoved(head.EventsRemoved)
+	}
+	f.removed = head.EventsRemoved
+	return nil
+}
+
+// wantsLogged tells whether the follower gets logged events.
+func (f *follower) wantsLogged() bool { return f.seen.Channel == nil && f.filter.WantsLogged() }
+
+func eventsRemoved(through int64) error {
+	return message.ErrEventsRemoved.With("removed_through", strconv.FormatInt(through, 10))
 }

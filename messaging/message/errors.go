@@ -36,6 +36,11 @@ var (
 	ErrCursorBeyondLog = fault.New(fault.Conflict, "CURSOR_BEYOND_LOG",
 		"The log ends before this stream's position: the position is wrong, or the database has lost messages; "+
 			"begin again without a position, and list the messages since a time.")
+	// ErrEventsRemoved ends a stream that would skip logged events which the server has removed, or refuses to begin one. It is completed
+	// with the position of the last of them.
+	ErrEventsRemoved = fault.New(fault.Conflict, "EVENTS_REMOVED",
+		"Logged events after this stream's position are older than the server keeps, and were removed; begin at removed_through or later, "+
+			"at 0 to get all that is left, or follow messages only.")
 	ErrKeyReused = fault.New(fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED",
 		"This idempotency key was used for a different message; use a new key for a new message.")
 	// ErrTimeout is completed with what the server knows of the silence (messaging/silence.go).

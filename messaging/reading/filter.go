@@ -65,6 +65,13 @@ func (f Filter) wants(eventType string) bool {
 // wantsMessages tells whether the filter leaves any messages.
 func (f Filter) wantsMessages() bool { return f.wants(MessageEventType) }
 
+// WantsLogged tells whether the filter leaves logged events that are not the copies of messages.
+func (f Filter) WantsLogged() bool {
+	return !f.onlyMessages() && (len(f.EventTypes) == 0 || slices.ContainsFunc(f.EventTypes, func(name string) bool {
+		return name != MessageEventType && !(f.Annotations && message.IsAnnotationType(name))
+	}))
+}
+
 // loggedTypes returns the types of the logged events that the filter leaves, and of the copies that come with messages.
 // When there are none, all types are wanted.
 func (f Filter) loggedTypes() []string {

@@ -56,6 +56,8 @@ type batch struct {
 	found map[string]*message.Message
 	// reached are those of the messages' audiences that were read and are stored.
 	reached audienceBatch
+	// bytes are what the batch adds to the intents; nil if that is not bounded.
+	bytes map[int64]int64
 	// existing are the intents that exist. It is nil when nobody has asked for that.
 	existing *[]intents.State
 
@@ -153,6 +155,9 @@ func (b *batch) deliver() {
 	b.audiences.learn(b.heads, b.began, b.appender.reached, b.reached)
 	b.cache.learn(b)
 	b.brakes.keep()
+	for no, bytes := range b.bytes {
+		b.intents.Usage().Add(no, bytes)
+	}
 	passedOver := b.passedOver
 	for i, s := range b.submissions {
 		if len(passedOver) > 0 && passedOver[0] == s {
@@ -243,7 +248,30 @@ func (b *batch) admit(head *intents.Head, d *Draft) (*channels.Rules, error) {
 	if err := admit(d, s); err != nil {
 		return nil, err
 	}
-	return s.channel, b.refuseInexact(d)
+	if err := b.refuseInexact(d); err != nil {
+		return nil, err
+	}
+	return s.channel, b.makeRoom(d, s.channel.Audit)
+}
+
+// makeRoom refuses a draft for which its intent has no room. The answer to a request ends something.
+func (b *batch) makeRoom(d *Draft, audited bool) error {
+	usage := b.intents.Usage()
+	if !usage.Bounded() {
+		return nil
+	}
+	bytes := b.bytes[d.IntentNo] + int64(d.contentBytes())
+	if audited {
+		bytes += int64(d.contentBytes()) // the log's copy
+	}
+	if err := usage.Room(d.IntentNo, bytes, d.MessageType == message.TypeResponse); err != nil {
+		return err
+	}
+	if b.bytes == nil {
+		b.bytes = make(map[int64]int64)
+	}
+	b.bytes[d.IntentNo] = bytes
+	return nil
 }
 
 // asSeen returns the message that the draft's correlation id names, as the draft's sender sees it.

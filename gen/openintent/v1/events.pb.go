@@ -40,7 +40,7 @@ type Event struct {
 	Payload *structpb.Struct `protobuf:"bytes,5,opt,name=payload,proto3" json:"payload,omitempty"`
 	// When; strictly rising within the intent's log.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// Place in the log, from 1, without gaps.
+	// Place in the log, from 1, without gaps. Events that the server has removed keep their numbers.
 	Sequence int64 `protobuf:"varint,7,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// event_hash of the event before; null at sequence 1.
 	PreviousEventHash *string `protobuf:"bytes,8,opt,name=previous_event_hash,json=previousEventHash,proto3,oneof" json:"previous_event_hash,omitempty"`
@@ -385,7 +385,10 @@ type ListEventsResponse struct {
 	// The page.
 	Events []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
 	// The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
-	NextCursor    *string `protobuf:"bytes,2,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
+	NextCursor *string `protobuf:"bytes,2,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
+	// What the server has removed from the beginning of the log; absent if nothing. Over REST its sequence is in the header
+	// X-Events-Removed-Through.
+	Checkpoint    *EventCheckpoint `protobuf:"bytes,3,opt,name=checkpoint,proto3,oneof" json:"checkpoint,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -434,6 +437,105 @@ func (x *ListEventsResponse) GetNextCursor() string {
 	return ""
 }
 
+func (x *ListEventsResponse) GetCheckpoint() *EventCheckpoint {
+	if x != nil {
+		return x.Checkpoint
+	}
+	return nil
+}
+
+// EventCheckpoint is what the server keeps of the events that it has removed, because they were older than the server's retention. The
+// removed events are always the beginning of the log.
+type EventCheckpoint struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Sequence of the last removed event, which is also how many were removed.
+	Sequence int64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// Position of that event in the intent's log. A stream with logged events cannot go on from a position before it, except from 0.
+	Position int64 `protobuf:"varint,2,opt,name=position,proto3" json:"position,omitempty"`
+	// event_hash of that event; the first event that is left has it as previous_event_hash.
+	EventHash string `protobuf:"bytes,3,opt,name=event_hash,json=eventHash,proto3" json:"event_hash,omitempty"`
+	// created_at of that event.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// When the server removed it.
+	RemovedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=removed_at,json=removedAt,proto3" json:"removed_at,omitempty"`
+	// Sequence of the first removed event at which the chain did not verify any more when it was removed; null if all of it did.
+	FirstBreak    *int64 `protobuf:"varint,6,opt,name=first_break,json=firstBreak,proto3,oneof" json:"first_break,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EventCheckpoint) Reset() {
+	*x = EventCheckpoint{}
+	mi := &file_openintent_v1_events_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EventCheckpoint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EventCheckpoint) ProtoMessage() {}
+
+func (x *EventCheckpoint) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_events_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EventCheckpoint.ProtoReflect.Descriptor instead.
+func (*EventCheckpoint) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_events_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *EventCheckpoint) GetSequence() int64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *EventCheckpoint) GetPosition() int64 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *EventCheckpoint) GetEventHash() string {
+	if x != nil {
+		return x.EventHash
+	}
+	return ""
+}
+
+func (x *EventCheckpoint) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *EventCheckpoint) GetRemovedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.RemovedAt
+	}
+	return nil
+}
+
+func (x *EventCheckpoint) GetFirstBreak() int64 {
+	if x != nil && x.FirstBreak != nil {
+		return *x.FirstBreak
+	}
+	return 0
+}
+
 // GetEventRequest names an event.
 type GetEventRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -447,7 +549,7 @@ type GetEventRequest struct {
 
 func (x *GetEventRequest) Reset() {
 	*x = GetEventRequest{}
-	mi := &file_openintent_v1_events_proto_msgTypes[4]
+	mi := &file_openintent_v1_events_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -459,7 +561,7 @@ func (x *GetEventRequest) String() string {
 func (*GetEventRequest) ProtoMessage() {}
 
 func (x *GetEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_events_proto_msgTypes[4]
+	mi := &file_openintent_v1_events_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -472,7 +574,7 @@ func (x *GetEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEventRequest.ProtoReflect.Descriptor instead.
 func (*GetEventRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_events_proto_rawDescGZIP(), []int{4}
+	return file_openintent_v1_events_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetEventRequest) GetIntentId() string {
@@ -504,7 +606,7 @@ type VerifyEventsRequest struct {
 
 func (x *VerifyEventsRequest) Reset() {
 	*x = VerifyEventsRequest{}
-	mi := &file_openintent_v1_events_proto_msgTypes[5]
+	mi := &file_openintent_v1_events_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -516,7 +618,7 @@ func (x *VerifyEventsRequest) String() string {
 func (*VerifyEventsRequest) ProtoMessage() {}
 
 func (x *VerifyEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_events_proto_msgTypes[5]
+	mi := &file_openintent_v1_events_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -529,7 +631,7 @@ func (x *VerifyEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyEventsRequest.ProtoReflect.Descriptor instead.
 func (*VerifyEventsRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_events_proto_rawDescGZIP(), []int{5}
+	return file_openintent_v1_events_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *VerifyEventsRequest) GetIntentId() string {
@@ -566,7 +668,7 @@ type ChainBreak struct {
 
 func (x *ChainBreak) Reset() {
 	*x = ChainBreak{}
-	mi := &file_openintent_v1_events_proto_msgTypes[6]
+	mi := &file_openintent_v1_events_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -578,7 +680,7 @@ func (x *ChainBreak) String() string {
 func (*ChainBreak) ProtoMessage() {}
 
 func (x *ChainBreak) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_events_proto_msgTypes[6]
+	mi := &file_openintent_v1_events_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -591,7 +693,7 @@ func (x *ChainBreak) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChainBreak.ProtoReflect.Descriptor instead.
 func (*ChainBreak) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_events_proto_rawDescGZIP(), []int{6}
+	return file_openintent_v1_events_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ChainBreak) GetSequence() int64 {
@@ -625,7 +727,7 @@ type VerifiedEvent struct {
 
 func (x *VerifiedEvent) Reset() {
 	*x = VerifiedEvent{}
-	mi := &file_openintent_v1_events_proto_msgTypes[7]
+	mi := &file_openintent_v1_events_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -637,7 +739,7 @@ func (x *VerifiedEvent) String() string {
 func (*VerifiedEvent) ProtoMessage() {}
 
 func (x *VerifiedEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_events_proto_msgTypes[7]
+	mi := &file_openintent_v1_events_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -650,7 +752,7 @@ func (x *VerifiedEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifiedEvent.ProtoReflect.Descriptor instead.
 func (*VerifiedEvent) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_events_proto_rawDescGZIP(), []int{7}
+	return file_openintent_v1_events_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *VerifiedEvent) GetSequence() int64 {
@@ -688,7 +790,7 @@ type VerifyEventsResponse struct {
 	IntentId string `protobuf:"bytes,1,opt,name=intent_id,json=intentId,proto3" json:"intent_id,omitempty"`
 	// How many events were recomputed.
 	EventCount int64 `protobuf:"varint,2,opt,name=event_count,json=eventCount,proto3" json:"event_count,omitempty"`
-	// First sequence seen; 0 for an empty log.
+	// First sequence seen; 0 for an empty log. It is above 1 if there is a checkpoint.
 	FirstSequence int64 `protobuf:"varint,3,opt,name=first_sequence,json=firstSequence,proto3" json:"first_sequence,omitempty"`
 	// Last sequence seen; 0 for an empty log.
 	LastSequence int64 `protobuf:"varint,4,opt,name=last_sequence,json=lastSequence,proto3" json:"last_sequence,omitempty"`
@@ -705,14 +807,16 @@ type VerifyEventsResponse struct {
 	// event_hash of the last event, as stored; null for an empty log.
 	LastEventHash *string `protobuf:"bytes,10,opt,name=last_event_hash,json=lastEventHash,proto3,oneof" json:"last_event_hash,omitempty"`
 	// The cursor to the outcomes of further events; null after the last. Over REST in the Link header (rel="next"), too.
-	NextCursor    *string `protobuf:"bytes,11,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
+	NextCursor *string `protobuf:"bytes,11,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
+	// The checkpoint from which on the log was recomputed; null if it was from its first event.
+	Checkpoint    *EventCheckpoint `protobuf:"bytes,12,opt,name=checkpoint,proto3,oneof" json:"checkpoint,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *VerifyEventsResponse) Reset() {
 	*x = VerifyEventsResponse{}
-	mi := &file_openintent_v1_events_proto_msgTypes[8]
+	mi := &file_openintent_v1_events_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -724,7 +828,7 @@ func (x *VerifyEventsResponse) String() string {
 func (*VerifyEventsResponse) ProtoMessage() {}
 
 func (x *VerifyEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_events_proto_msgTypes[8]
+	mi := &file_openintent_v1_events_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -737,7 +841,7 @@ func (x *VerifyEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyEventsResponse.ProtoReflect.Descriptor instead.
 func (*VerifyEventsResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_events_proto_rawDescGZIP(), []int{8}
+	return file_openintent_v1_events_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *VerifyEventsResponse) GetIntentId() string {
@@ -817,6 +921,13 @@ func (x *VerifyEventsResponse) GetNextCursor() string {
 	return ""
 }
 
+func (x *VerifyEventsResponse) GetCheckpoint() *EventCheckpoint {
+	if x != nil {
+		return x.Checkpoint
+	}
+	return nil
+}
+
 // ListTraceEventsRequest names a trace.
 type ListTraceEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -832,7 +943,7 @@ type ListTraceEventsRequest struct {
 
 func (x *ListTraceEventsRequest) Reset() {
 	*x = ListTraceEventsRequest{}
-	mi := &file_openintent_v1_events_proto_msgTypes[9]
+	mi := &file_openintent_v1_events_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -844,7 +955,7 @@ func (x *ListTraceEventsRequest) String() string {
 func (*ListTraceEventsRequest) ProtoMessage() {}
 
 func (x *ListTraceEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_events_proto_msgTypes[9]
+	mi := &file_openintent_v1_events_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -857,7 +968,7 @@ func (x *ListTraceEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTraceEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListTraceEventsRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_events_proto_rawDescGZIP(), []int{9}
+	return file_openintent_v1_events_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListTraceEventsRequest) GetTraceId() string {
@@ -894,7 +1005,7 @@ type ListTraceEventsResponse struct {
 
 func (x *ListTraceEventsResponse) Reset() {
 	*x = ListTraceEventsResponse{}
-	mi := &file_openintent_v1_events_proto_msgTypes[10]
+	mi := &file_openintent_v1_events_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -906,7 +1017,7 @@ func (x *ListTraceEventsResponse) String() string {
 func (*ListTraceEventsResponse) ProtoMessage() {}
 
 func (x *ListTraceEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_events_proto_msgTypes[10]
+	mi := &file_openintent_v1_events_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -919,7 +1030,7 @@ func (x *ListTraceEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTraceEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListTraceEventsResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_events_proto_rawDescGZIP(), []int{10}
+	return file_openintent_v1_events_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListTraceEventsResponse) GetEvents() []*Event {
@@ -989,12 +1100,28 @@ const file_openintent_v1_events_proto_rawDesc = "" +
 	"\v_event_typeB\x11\n" +
 	"\x0f_after_sequenceB\b\n" +
 	"\x06_orderB\t\n" +
-	"\a_cursor\"x\n" +
+	"\a_cursor\"\xcc\x01\n" +
 	"\x12ListEventsResponse\x12,\n" +
 	"\x06events\x18\x01 \x03(\v2\x14.openintent.v1.EventR\x06events\x12$\n" +
 	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
-	"nextCursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"S\n" +
+	"nextCursor\x88\x01\x01\x12C\n" +
+	"\n" +
+	"checkpoint\x18\x03 \x01(\v2\x1e.openintent.v1.EventCheckpointH\x01R\n" +
+	"checkpoint\x88\x01\x01B\x0e\n" +
+	"\f_next_cursorB\r\n" +
+	"\v_checkpoint\"\x94\x02\n" +
+	"\x0fEventCheckpoint\x12\x1a\n" +
+	"\bsequence\x18\x01 \x01(\x03R\bsequence\x12\x1a\n" +
+	"\bposition\x18\x02 \x01(\x03R\bposition\x12\x1d\n" +
+	"\n" +
+	"event_hash\x18\x03 \x01(\tR\teventHash\x129\n" +
+	"\n" +
+	"created_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
+	"\n" +
+	"removed_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tremovedAt\x12$\n" +
+	"\vfirst_break\x18\x06 \x01(\x03H\x00R\n" +
+	"firstBreak\x88\x01\x01B\x0e\n" +
+	"\f_first_break\"S\n" +
 	"\x0fGetEventRequest\x12 \n" +
 	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12\x1e\n" +
 	"\bevent_id\x18\x02 \x01(\tB\x03\xe0A\x02R\aeventId\"\x9a\x01\n" +
@@ -1015,7 +1142,7 @@ const file_openintent_v1_events_proto_rawDesc = "" +
 	"event_hash\x18\x02 \x01(\tR\teventHash\x123\n" +
 	"\x13previous_event_hash\x18\x03 \x01(\tH\x00R\x11previousEventHash\x88\x01\x01\x12\x1a\n" +
 	"\bverified\x18\x04 \x01(\bR\bverifiedB\x16\n" +
-	"\x14_previous_event_hash\"\xd8\x03\n" +
+	"\x14_previous_event_hash\"\xac\x04\n" +
 	"\x14VerifyEventsResponse\x12\x1b\n" +
 	"\tintent_id\x18\x01 \x01(\tR\bintentId\x12\x1f\n" +
 	"\vevent_count\x18\x02 \x01(\x03R\n" +
@@ -1032,9 +1159,13 @@ const file_openintent_v1_events_proto_rawDesc = "" +
 	"\x0flast_event_hash\x18\n" +
 	" \x01(\tH\x00R\rlastEventHash\x88\x01\x01\x12$\n" +
 	"\vnext_cursor\x18\v \x01(\tH\x01R\n" +
-	"nextCursor\x88\x01\x01B\x12\n" +
+	"nextCursor\x88\x01\x01\x12C\n" +
+	"\n" +
+	"checkpoint\x18\f \x01(\v2\x1e.openintent.v1.EventCheckpointH\x02R\n" +
+	"checkpoint\x88\x01\x01B\x12\n" +
 	"\x10_last_event_hashB\x0e\n" +
-	"\f_next_cursor\"\xb0\x01\n" +
+	"\f_next_cursorB\r\n" +
+	"\v_checkpoint\"\xb0\x01\n" +
 	"\x16ListTraceEventsRequest\x123\n" +
 	"\btrace_id\x18\x01 \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[0-9a-f]{32}$R\atraceId\x12%\n" +
 	"\x05limit\x18\x02 \x01(\x05B\n" +
@@ -1069,48 +1200,53 @@ func file_openintent_v1_events_proto_rawDescGZIP() []byte {
 	return file_openintent_v1_events_proto_rawDescData
 }
 
-var file_openintent_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_openintent_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_openintent_v1_events_proto_goTypes = []any{
 	(*Event)(nil),                   // 0: openintent.v1.Event
 	(*AppendEventRequest)(nil),      // 1: openintent.v1.AppendEventRequest
 	(*ListEventsRequest)(nil),       // 2: openintent.v1.ListEventsRequest
 	(*ListEventsResponse)(nil),      // 3: openintent.v1.ListEventsResponse
-	(*GetEventRequest)(nil),         // 4: openintent.v1.GetEventRequest
-	(*VerifyEventsRequest)(nil),     // 5: openintent.v1.VerifyEventsRequest
-	(*ChainBreak)(nil),              // 6: openintent.v1.ChainBreak
-	(*VerifiedEvent)(nil),           // 7: openintent.v1.VerifiedEvent
-	(*VerifyEventsResponse)(nil),    // 8: openintent.v1.VerifyEventsResponse
-	(*ListTraceEventsRequest)(nil),  // 9: openintent.v1.ListTraceEventsRequest
-	(*ListTraceEventsResponse)(nil), // 10: openintent.v1.ListTraceEventsResponse
-	(*structpb.Struct)(nil),         // 11: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),   // 12: google.protobuf.Timestamp
+	(*EventCheckpoint)(nil),         // 4: openintent.v1.EventCheckpoint
+	(*GetEventRequest)(nil),         // 5: openintent.v1.GetEventRequest
+	(*VerifyEventsRequest)(nil),     // 6: openintent.v1.VerifyEventsRequest
+	(*ChainBreak)(nil),              // 7: openintent.v1.ChainBreak
+	(*VerifiedEvent)(nil),           // 8: openintent.v1.VerifiedEvent
+	(*VerifyEventsResponse)(nil),    // 9: openintent.v1.VerifyEventsResponse
+	(*ListTraceEventsRequest)(nil),  // 10: openintent.v1.ListTraceEventsRequest
+	(*ListTraceEventsResponse)(nil), // 11: openintent.v1.ListTraceEventsResponse
+	(*structpb.Struct)(nil),         // 12: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),   // 13: google.protobuf.Timestamp
 }
 var file_openintent_v1_events_proto_depIdxs = []int32{
-	11, // 0: openintent.v1.Event.payload:type_name -> google.protobuf.Struct
-	12, // 1: openintent.v1.Event.created_at:type_name -> google.protobuf.Timestamp
-	11, // 2: openintent.v1.Event.proof:type_name -> google.protobuf.Struct
-	11, // 3: openintent.v1.AppendEventRequest.payload:type_name -> google.protobuf.Struct
-	11, // 4: openintent.v1.AppendEventRequest.proof:type_name -> google.protobuf.Struct
-	12, // 5: openintent.v1.ListEventsRequest.since:type_name -> google.protobuf.Timestamp
+	12, // 0: openintent.v1.Event.payload:type_name -> google.protobuf.Struct
+	13, // 1: openintent.v1.Event.created_at:type_name -> google.protobuf.Timestamp
+	12, // 2: openintent.v1.Event.proof:type_name -> google.protobuf.Struct
+	12, // 3: openintent.v1.AppendEventRequest.payload:type_name -> google.protobuf.Struct
+	12, // 4: openintent.v1.AppendEventRequest.proof:type_name -> google.protobuf.Struct
+	13, // 5: openintent.v1.ListEventsRequest.since:type_name -> google.protobuf.Timestamp
 	0,  // 6: openintent.v1.ListEventsResponse.events:type_name -> openintent.v1.Event
-	6,  // 7: openintent.v1.VerifyEventsResponse.breaks:type_name -> openintent.v1.ChainBreak
-	7,  // 8: openintent.v1.VerifyEventsResponse.events:type_name -> openintent.v1.VerifiedEvent
-	0,  // 9: openintent.v1.ListTraceEventsResponse.events:type_name -> openintent.v1.Event
-	1,  // 10: openintent.v1.EventService.AppendEvent:input_type -> openintent.v1.AppendEventRequest
-	2,  // 11: openintent.v1.EventService.ListEvents:input_type -> openintent.v1.ListEventsRequest
-	4,  // 12: openintent.v1.EventService.GetEvent:input_type -> openintent.v1.GetEventRequest
-	5,  // 13: openintent.v1.EventService.VerifyEvents:input_type -> openintent.v1.VerifyEventsRequest
-	9,  // 14: openintent.v1.EventService.ListTraceEvents:input_type -> openintent.v1.ListTraceEventsRequest
-	0,  // 15: openintent.v1.EventService.AppendEvent:output_type -> openintent.v1.Event
-	3,  // 16: openintent.v1.EventService.ListEvents:output_type -> openintent.v1.ListEventsResponse
-	0,  // 17: openintent.v1.EventService.GetEvent:output_type -> openintent.v1.Event
-	8,  // 18: openintent.v1.EventService.VerifyEvents:output_type -> openintent.v1.VerifyEventsResponse
-	10, // 19: openintent.v1.EventService.ListTraceEvents:output_type -> openintent.v1.ListTraceEventsResponse
-	15, // [15:20] is the sub-list for method output_type
-	10, // [10:15] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	4,  // 7: openintent.v1.ListEventsResponse.checkpoint:type_name -> openintent.v1.EventCheckpoint
+	13, // 8: openintent.v1.EventCheckpoint.created_at:type_name -> google.protobuf.Timestamp
+	13, // 9: openintent.v1.EventCheckpoint.removed_at:type_name -> google.protobuf.Timestamp
+	7,  // 10: openintent.v1.VerifyEventsResponse.breaks:type_name -> openintent.v1.ChainBreak
+	8,  // 11: openintent.v1.VerifyEventsResponse.events:type_name -> openintent.v1.VerifiedEvent
+	4,  // 12: openintent.v1.VerifyEventsResponse.checkpoint:type_name -> openintent.v1.EventCheckpoint
+	0,  // 13: openintent.v1.ListTraceEventsResponse.events:type_name -> openintent.v1.Event
+	1,  // 14: openintent.v1.EventService.AppendEvent:input_type -> openintent.v1.AppendEventRequest
+	2,  // 15: openintent.v1.EventService.ListEvents:input_type -> openintent.v1.ListEventsRequest
+	5,  // 16: openintent.v1.EventService.GetEvent:input_type -> openintent.v1.GetEventRequest
+	6,  // 17: openintent.v1.EventService.VerifyEvents:input_type -> openintent.v1.VerifyEventsRequest
+	10, // 18: openintent.v1.EventService.ListTraceEvents:input_type -> openintent.v1.ListTraceEventsRequest
+	0,  // 19: openintent.v1.EventService.AppendEvent:output_type -> openintent.v1.Event
+	3,  // 20: openintent.v1.EventService.ListEvents:output_type -> openintent.v1.ListEventsResponse
+	0,  // 21: openintent.v1.EventService.GetEvent:output_type -> openintent.v1.Event
+	9,  // 22: openintent.v1.EventService.VerifyEvents:output_type -> openintent.v1.VerifyEventsResponse
+	11, // 23: openintent.v1.EventService.ListTraceEvents:output_type -> openintent.v1.ListTraceEventsResponse
+	19, // [19:24] is the sub-list for method output_type
+	14, // [14:19] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_events_proto_init() }
@@ -1122,18 +1258,19 @@ func file_openintent_v1_events_proto_init() {
 	file_openintent_v1_events_proto_msgTypes[1].OneofWrappers = []any{}
 	file_openintent_v1_events_proto_msgTypes[2].OneofWrappers = []any{}
 	file_openintent_v1_events_proto_msgTypes[3].OneofWrappers = []any{}
-	file_openintent_v1_events_proto_msgTypes[5].OneofWrappers = []any{}
-	file_openintent_v1_events_proto_msgTypes[7].OneofWrappers = []any{}
+	file_openintent_v1_events_proto_msgTypes[4].OneofWrappers = []any{}
+	file_openintent_v1_events_proto_msgTypes[6].OneofWrappers = []any{}
 	file_openintent_v1_events_proto_msgTypes[8].OneofWrappers = []any{}
 	file_openintent_v1_events_proto_msgTypes[9].OneofWrappers = []any{}
 	file_openintent_v1_events_proto_msgTypes[10].OneofWrappers = []any{}
+	file_openintent_v1_events_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_events_proto_rawDesc), len(file_openintent_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -37,12 +37,13 @@ type EventServiceClient interface {
 	// does not suffice. The server stores and lists an event of type `channel_message` like any other, but no stream, subscription or
 	// webhook delivers it: they take it for the log's copy of a message, which comes with its message or not at all.
 	AppendEvent(ctx context.Context, in *AppendEventRequest, opts ...grpc.CallOption) (*Event, error)
-	// ListEvents lists an intent's events, newest first unless `after_sequence` or `order` says otherwise.
+	// ListEvents lists an intent's events, newest first unless `after_sequence` or `order` says otherwise. It lists what the server still
+	// keeps: `checkpoint` says what it has removed.
 	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
 	// GetEvent gives one event.
 	GetEvent(ctx context.Context, in *GetEventRequest, opts ...grpc.CallOption) (*Event, error)
-	// VerifyEvents recomputes the hash chain of an intent's log, all of it at each call, and names the first breaks. The longer the log, the
-	// longer this takes. While one of a caller's verifications runs, another is RESOURCE_EXHAUSTED with reason VERIFICATION_RUNNING.
+	// VerifyEvents recomputes the hash chain of an intent's log, all of it at each call, and names the first breaks. If the server has removed
+	// the beginning of the log, it begins at the checkpoint that was left. The longer the log, the longer this takes. While one of a caller's verifications runs, another is RESOURCE_EXHAUSTED with reason VERIFICATION_RUNNING.
 	VerifyEvents(ctx context.Context, in *VerifyEventsRequest, opts ...grpc.CallOption) (*VerifyEventsResponse, error)
 	// ListTraceEvents lists the events of one trace across all intents that the caller may read, oldest first (RFC-0020).
 	ListTraceEvents(ctx context.Context, in *ListTraceEventsRequest, opts ...grpc.CallOption) (*ListTraceEventsResponse, error)
@@ -117,12 +118,13 @@ type EventServiceServer interface {
 	// does not suffice. The server stores and lists an event of type `channel_message` like any other, but no stream, subscription or
 	// webhook delivers it: they take it for the log's copy of a message, which comes with its message or not at all.
 	AppendEvent(context.Context, *AppendEventRequest) (*Event, error)
-	// ListEvents lists an intent's events, newest first unless `after_sequence` or `order` says otherwise.
+	// ListEvents lists an intent's events, newest first unless `after_sequence` or `order` says otherwise. It lists what the server still
+	// keeps: `checkpoint` says what it has removed.
 	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)
 	// GetEvent gives one event.
 	GetEvent(context.Context, *GetEventRequest) (*Event, error)
-	// VerifyEvents recomputes the hash chain of an intent's log, all of it at each call, and names the first breaks. The longer the log, the
-	// longer this takes. While one of a caller's verifications runs, another is RESOURCE_EXHAUSTED with reason VERIFICATION_RUNNING.
+	// VerifyEvents recomputes the hash chain of an intent's log, all of it at each call, and names the first breaks. If the server has removed
+	// the beginning of the log, it begins at the checkpoint that was left. The longer the log, the longer this takes. While one of a caller's verifications runs, another is RESOURCE_EXHAUSTED with reason VERIFICATION_RUNNING.
 	VerifyEvents(context.Context, *VerifyEventsRequest) (*VerifyEventsResponse, error)
 	// ListTraceEvents lists the events of one trace across all intents that the caller may read, oldest first (RFC-0020).
 	ListTraceEvents(context.Context, *ListTraceEventsRequest) (*ListTraceEventsResponse, error)

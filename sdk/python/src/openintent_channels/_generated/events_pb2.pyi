@@ -77,12 +77,30 @@ class ListEventsRequest(_message.Message):
     def __init__(self, intent_id: _Optional[str] = ..., limit: _Optional[int] = ..., offset: _Optional[int] = ..., event_type: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., after_sequence: _Optional[int] = ..., order: _Optional[str] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ListEventsResponse(_message.Message):
-    __slots__ = ("events", "next_cursor")
+    __slots__ = ("events", "next_cursor", "checkpoint")
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
     events: _containers.RepeatedCompositeFieldContainer[Event]
     next_cursor: str
-    def __init__(self, events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+    checkpoint: EventCheckpoint
+    def __init__(self, events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., next_cursor: _Optional[str] = ..., checkpoint: _Optional[_Union[EventCheckpoint, _Mapping]] = ...) -> None: ...
+
+class EventCheckpoint(_message.Message):
+    __slots__ = ("sequence", "position", "event_hash", "created_at", "removed_at", "first_break")
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    EVENT_HASH_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    REMOVED_AT_FIELD_NUMBER: _ClassVar[int]
+    FIRST_BREAK_FIELD_NUMBER: _ClassVar[int]
+    sequence: int
+    position: int
+    event_hash: str
+    created_at: _timestamp_pb2.Timestamp
+    removed_at: _timestamp_pb2.Timestamp
+    first_break: int
+    def __init__(self, sequence: _Optional[int] = ..., position: _Optional[int] = ..., event_hash: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., removed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., first_break: _Optional[int] = ...) -> None: ...
 
 class GetEventRequest(_message.Message):
     __slots__ = ("intent_id", "event_id")
@@ -123,7 +141,7 @@ class VerifiedEvent(_message.Message):
     def __init__(self, sequence: _Optional[int] = ..., event_hash: _Optional[str] = ..., previous_event_hash: _Optional[str] = ..., verified: bool = ...) -> None: ...
 
 class VerifyEventsResponse(_message.Message):
-    __slots__ = ("intent_id", "event_count", "first_sequence", "last_sequence", "chain_valid", "valid", "breaks", "events", "break_count", "last_event_hash", "next_cursor")
+    __slots__ = ("intent_id", "event_count", "first_sequence", "last_sequence", "chain_valid", "valid", "breaks", "events", "break_count", "last_event_hash", "next_cursor", "checkpoint")
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
     EVENT_COUNT_FIELD_NUMBER: _ClassVar[int]
     FIRST_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
@@ -135,6 +153,7 @@ class VerifyEventsResponse(_message.Message):
     BREAK_COUNT_FIELD_NUMBER: _ClassVar[int]
     LAST_EVENT_HASH_FIELD_NUMBER: _ClassVar[int]
     NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
     intent_id: str
     event_count: int
     first_sequence: int
@@ -146,7 +165,8 @@ class VerifyEventsResponse(_message.Message):
     break_count: int
     last_event_hash: str
     next_cursor: str
-    def __init__(self, intent_id: _Optional[str] = ..., event_count: _Optional[int] = ..., first_sequence: _Optional[int] = ..., last_sequence: _Optional[int] = ..., chain_valid: bool = ..., valid: bool = ..., breaks: _Optional[_Iterable[_Union[ChainBreak, _Mapping]]] = ..., events: _Optional[_Iterable[_Union[VerifiedEvent, _Mapping]]] = ..., break_count: _Optional[int] = ..., last_event_hash: _Optional[str] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+    checkpoint: EventCheckpoint
+    def __init__(self, intent_id: _Optional[str] = ..., event_count: _Optional[int] = ..., first_sequence: _Optional[int] = ..., last_sequence: _Optional[int] = ..., chain_valid: bool = ..., valid: bool = ..., breaks: _Optional[_Iterable[_Union[ChainBreak, _Mapping]]] = ..., events: _Optional[_Iterable[_Union[VerifiedEvent, _Mapping]]] = ..., break_count: _Optional[int] = ..., last_event_hash: _Optional[str] = ..., next_cursor: _Optional[str] = ..., checkpoint: _Optional[_Union[EventCheckpoint, _Mapping]] = ...) -> None: ...
 
 class ListTraceEventsRequest(_message.Message):
     __slots__ = ("trace_id", "limit", "cursor")

@@ -12,7 +12,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file openintent/v1/events.proto.
  */
 export const file_openintent_v1_events: GenFile = /*@__PURE__*/
-  fileDesc("ChpvcGVuaW50ZW50L3YxL2V2ZW50cy5wcm90bxINb3BlbmludGVudC52MSKBAwoFRXZlbnQSCgoCaWQYASABKAkSEQoJaW50ZW50X2lkGAIgASgJEhIKCmV2ZW50X3R5cGUYAyABKAkSDQoFYWN0b3IYBCABKAkSKAoHcGF5bG9hZBgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIc2VxdWVuY2UYByABKAMSIAoTcHJldmlvdXNfZXZlbnRfaGFzaBgIIAEoCUgAiAEBEhIKCmV2ZW50X2hhc2gYCSABKAkSJgoFcHJvb2YYCiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhUKCHRyYWNlX2lkGAsgASgJSAGIAQESHAoPcGFyZW50X2V2ZW50X2lkGAwgASgJSAKIAQFCFgoUX3ByZXZpb3VzX2V2ZW50X2hhc2hCCwoJX3RyYWNlX2lkQhIKEF9wYXJlbnRfZXZlbnRfaWQigQIKEkFwcGVuZEV2ZW50UmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSEgoKZXZlbnRfdHlwZRgCIAEoCRISCgVhY3RvchgDIAEoCUgAiAEBEigKB3BheWxvYWQYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhUKCHRyYWNlX2lkGAUgASgJSAGIAQESHAoPcGFyZW50X2V2ZW50X2lkGAYgASgJSAKIAQESJgoFcHJvb2YYByABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QggKBl9hY3RvckILCglfdHJhY2VfaWRCEgoQX3BhcmVudF9ldmVudF9pZCKlAgoRTGlzdEV2ZW50c1JlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEhIKBWxpbWl0GAIgASgFSACIAQESEwoGb2Zmc2V0GAMgASgFSAGIAQESFwoKZXZlbnRfdHlwZRgEIAEoCUgCiAEBEikKBXNpbmNlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIbCg5hZnRlcl9zZXF1ZW5jZRgGIAEoA0gDiAEBEhIKBW9yZGVyGAcgASgJSASIAQESEwoGY3Vyc29yGAggASgJSAWIAQFCCAoGX2xpbWl0QgkKB19vZmZzZXRCDQoLX2V2ZW50X3R5cGVCEQoPX2FmdGVyX3NlcXVlbmNlQggKBl9vcmRlckIJCgdfY3Vyc29yImQKEkxpc3RFdmVudHNSZXNwb25zZRIkCgZldmVudHMYASADKAsyFC5vcGVuaW50ZW50LnYxLkV2ZW50EhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIjYKD0dldEV2ZW50UmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSEAoIZXZlbnRfaWQYAiABKAkiZgoTVmVyaWZ5RXZlbnRzUmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSEgoFbGltaXQYAiABKAVIAIgBARITCgZjdXJzb3IYAyABKAlIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciIuCgpDaGFpbkJyZWFrEhAKCHNlcXVlbmNlGAEgASgDEg4KBnJlYXNvbhgCIAEoCSKBAQoNVmVyaWZpZWRFdmVudBIQCghzZXF1ZW5jZRgBIAEoAxISCgpldmVudF9oYXNoGAIgASgJEiAKE3ByZXZpb3VzX2V2ZW50X2hhc2gYAyABKAlIAIgBARIQCgh2ZXJpZmllZBgEIAEoCEIWChRfcHJldmlvdXNfZXZlbnRfaGFzaCLbAgoUVmVyaWZ5RXZlbnRzUmVzcG9uc2USEQoJaW50ZW50X2lkGAEgASgJEhMKC2V2ZW50X2NvdW50GAIgASgDEhYKDmZpcnN0X3NlcXVlbmNlGAMgASgDEhUKDWxhc3Rfc2VxdWVuY2UYBCABKAMSEwoLY2hhaW5fdmFsaWQYBSABKAgSDQoFdmFsaWQYBiABKAgSKQoGYnJlYWtzGAcgAygLMhkub3BlbmludGVudC52MS5DaGFpbkJyZWFrEiwKBmV2ZW50cxgIIAMoCzIcLm9wZW5pbnRlbnQudjEuVmVyaWZpZWRFdmVudBITCgticmVha19jb3VudBgJIAEoAxIcCg9sYXN0X2V2ZW50X2hhc2gYCiABKAlIAIgBARIYCgtuZXh0X2N1cnNvchgLIAEoCUgBiAEBQhIKEF9sYXN0X2V2ZW50X2hhc2hCDgoMX25leHRfY3Vyc29yImgKFkxpc3RUcmFjZUV2ZW50c1JlcXVlc3QSEAoIdHJhY2VfaWQYASABKAkSEgoFbGltaXQYAiABKAVIAIgBARITCgZjdXJzb3IYAyABKAlIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJpChdMaXN0VHJhY2VFdmVudHNSZXNwb25zZRIkCgZldmVudHMYASADKAsyFC5vcGVuaW50ZW50LnYxLkV2ZW50EhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yMqYDCgxFdmVudFNlcnZpY2USRgoLQXBwZW5kRXZlbnQSIS5vcGVuaW50ZW50LnYxLkFwcGVuZEV2ZW50UmVxdWVzdBoULm9wZW5pbnRlbnQudjEuRXZlbnQSUQoKTGlzdEV2ZW50cxIgLm9wZW5pbnRlbnQudjEuTGlzdEV2ZW50c1JlcXVlc3QaIS5vcGVuaW50ZW50LnYxLkxpc3RFdmVudHNSZXNwb25zZRJACghHZXRFdmVudBIeLm9wZW5pbnRlbnQudjEuR2V0RXZlbnRSZXF1ZXN0GhQub3BlbmludGVudC52MS5FdmVudBJXCgxWZXJpZnlFdmVudHMSIi5vcGVuaW50ZW50LnYxLlZlcmlmeUV2ZW50c1JlcXVlc3QaIy5vcGVuaW50ZW50LnYxLlZlcmlmeUV2ZW50c1Jlc3BvbnNlEmAKD0xpc3RUcmFjZUV2ZW50cxIlLm9wZW5pbnRlbnQudjEuTGlzdFRyYWNlRXZlbnRzUmVxdWVzdBomLm9wZW5pbnRlbnQudjEuTGlzdFRyYWNlRXZlbnRzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChpvcGVuaW50ZW50L3YxL2V2ZW50cy5wcm90bxINb3BlbmludGVudC52MSKBAwoFRXZlbnQSCgoCaWQYASABKAkSEQoJaW50ZW50X2lkGAIgASgJEhIKCmV2ZW50X3R5cGUYAyABKAkSDQoFYWN0b3IYBCABKAkSKAoHcGF5bG9hZBgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIc2VxdWVuY2UYByABKAMSIAoTcHJldmlvdXNfZXZlbnRfaGFzaBgIIAEoCUgAiAEBEhIKCmV2ZW50X2hhc2gYCSABKAkSJgoFcHJvb2YYCiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhUKCHRyYWNlX2lkGAsgASgJSAGIAQESHAoPcGFyZW50X2V2ZW50X2lkGAwgASgJSAKIAQFCFgoUX3ByZXZpb3VzX2V2ZW50X2hhc2hCCwoJX3RyYWNlX2lkQhIKEF9wYXJlbnRfZXZlbnRfaWQigQIKEkFwcGVuZEV2ZW50UmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSEgoKZXZlbnRfdHlwZRgCIAEoCRISCgVhY3RvchgDIAEoCUgAiAEBEigKB3BheWxvYWQYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhUKCHRyYWNlX2lkGAUgASgJSAGIAQESHAoPcGFyZW50X2V2ZW50X2lkGAYgASgJSAKIAQESJgoFcHJvb2YYByABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QggKBl9hY3RvckILCglfdHJhY2VfaWRCEgoQX3BhcmVudF9ldmVudF9pZCKlAgoRTGlzdEV2ZW50c1JlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEhIKBWxpbWl0GAIgASgFSACIAQESEwoGb2Zmc2V0GAMgASgFSAGIAQESFwoKZXZlbnRfdHlwZRgEIAEoCUgCiAEBEikKBXNpbmNlGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIbCg5hZnRlcl9zZXF1ZW5jZRgGIAEoA0gDiAEBEhIKBW9yZGVyGAcgASgJSASIAQESEwoGY3Vyc29yGAggASgJSAWIAQFCCAoGX2xpbWl0QgkKB19vZmZzZXRCDQoLX2V2ZW50X3R5cGVCEQoPX2FmdGVyX3NlcXVlbmNlQggKBl9vcmRlckIJCgdfY3Vyc29yIqwBChJMaXN0RXZlbnRzUmVzcG9uc2USJAoGZXZlbnRzGAEgAygLMhQub3BlbmludGVudC52MS5FdmVudBIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBEjcKCmNoZWNrcG9pbnQYAyABKAsyHi5vcGVuaW50ZW50LnYxLkV2ZW50Q2hlY2twb2ludEgBiAEBQg4KDF9uZXh0X2N1cnNvckINCgtfY2hlY2twb2ludCLTAQoPRXZlbnRDaGVja3BvaW50EhAKCHNlcXVlbmNlGAEgASgDEhAKCHBvc2l0aW9uGAIgASgDEhIKCmV2ZW50X2hhc2gYAyABKAkSLgoKY3JlYXRlZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmVtb3ZlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLZmlyc3RfYnJlYWsYBiABKANIAIgBAUIOCgxfZmlyc3RfYnJlYWsiNgoPR2V0RXZlbnRSZXF1ZXN0EhEKCWludGVudF9pZBgBIAEoCRIQCghldmVudF9pZBgCIAEoCSJmChNWZXJpZnlFdmVudHNSZXF1ZXN0EhEKCWludGVudF9pZBgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBEhMKBmN1cnNvchgDIAEoCUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yIi4KCkNoYWluQnJlYWsSEAoIc2VxdWVuY2UYASABKAMSDgoGcmVhc29uGAIgASgJIoEBCg1WZXJpZmllZEV2ZW50EhAKCHNlcXVlbmNlGAEgASgDEhIKCmV2ZW50X2hhc2gYAiABKAkSIAoTcHJldmlvdXNfZXZlbnRfaGFzaBgDIAEoCUgAiAEBEhAKCHZlcmlmaWVkGAQgASgIQhYKFF9wcmV2aW91c19ldmVudF9oYXNoIqMDChRWZXJpZnlFdmVudHNSZXNwb25zZRIRCglpbnRlbnRfaWQYASABKAkSEwoLZXZlbnRfY291bnQYAiABKAMSFgoOZmlyc3Rfc2VxdWVuY2UYAyABKAMSFQoNbGFzdF9zZXF1ZW5jZRgEIAEoAxITCgtjaGFpbl92YWxpZBgFIAEoCBINCgV2YWxpZBgGIAEoCBIpCgZicmVha3MYByADKAsyGS5vcGVuaW50ZW50LnYxLkNoYWluQnJlYWsSLAoGZXZlbnRzGAggAygLMhwub3BlbmludGVudC52MS5WZXJpZmllZEV2ZW50EhMKC2JyZWFrX2NvdW50GAkgASgDEhwKD2xhc3RfZXZlbnRfaGFzaBgKIAEoCUgAiAEBEhgKC25leHRfY3Vyc29yGAsgASgJSAGIAQESNwoKY2hlY2twb2ludBgMIAEoCzIeLm9wZW5pbnRlbnQudjEuRXZlbnRDaGVja3BvaW50SAKIAQFCEgoQX2xhc3RfZXZlbnRfaGFzaEIOCgxfbmV4dF9jdXJzb3JCDQoLX2NoZWNrcG9pbnQiaAoWTGlzdFRyYWNlRXZlbnRzUmVxdWVzdBIQCgh0cmFjZV9pZBgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBEhMKBmN1cnNvchgDIAEoCUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yImkKF0xpc3RUcmFjZUV2ZW50c1Jlc3BvbnNlEiQKBmV2ZW50cxgBIAMoCzIULm9wZW5pbnRlbnQudjEuRXZlbnQSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IypgMKDEV2ZW50U2VydmljZRJGCgtBcHBlbmRFdmVudBIhLm9wZW5pbnRlbnQudjEuQXBwZW5kRXZlbnRSZXF1ZXN0GhQub3BlbmludGVudC52MS5FdmVudBJRCgpMaXN0RXZlbnRzEiAub3BlbmludGVudC52MS5MaXN0RXZlbnRzUmVxdWVzdBohLm9wZW5pbnRlbnQudjEuTGlzdEV2ZW50c1Jlc3BvbnNlEkAKCEdldEV2ZW50Eh4ub3BlbmludGVudC52MS5HZXRFdmVudFJlcXVlc3QaFC5vcGVuaW50ZW50LnYxLkV2ZW50ElcKDFZlcmlmeUV2ZW50cxIiLm9wZW5pbnRlbnQudjEuVmVyaWZ5RXZlbnRzUmVxdWVzdBojLm9wZW5pbnRlbnQudjEuVmVyaWZ5RXZlbnRzUmVzcG9uc2USYAoPTGlzdFRyYWNlRXZlbnRzEiUub3BlbmludGVudC52MS5MaXN0VHJhY2VFdmVudHNSZXF1ZXN0GiYub3BlbmludGVudC52MS5MaXN0VHJhY2VFdmVudHNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * Event is one entry of an intent's log.
@@ -63,7 +63,7 @@ export type Event = Message<"openintent.v1.Event"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Place in the log, from 1, without gaps.
+   * Place in the log, from 1, without gaps. Events that the server has removed keep their numbers.
    *
    * @generated from field: int64 sequence = 7;
    */
@@ -264,6 +264,14 @@ export type ListEventsResponse = Message<"openintent.v1.ListEventsResponse"> & {
    * @generated from field: optional string next_cursor = 2;
    */
   nextCursor?: string | undefined;
+
+  /**
+   * What the server has removed from the beginning of the log; absent if nothing. Over REST its sequence is in the header
+   * X-Events-Removed-Through.
+   *
+   * @generated from field: optional openintent.v1.EventCheckpoint checkpoint = 3;
+   */
+  checkpoint?: EventCheckpoint | undefined;
 };
 
 /**
@@ -272,6 +280,63 @@ export type ListEventsResponse = Message<"openintent.v1.ListEventsResponse"> & {
  */
 export const ListEventsResponseSchema: GenMessage<ListEventsResponse> = /*@__PURE__*/
   messageDesc(file_openintent_v1_events, 3);
+
+/**
+ * EventCheckpoint is what the server keeps of the events that it has removed, because they were older than the server's retention. The
+ * removed events are always the beginning of the log.
+ *
+ * @generated from message openintent.v1.EventCheckpoint
+ */
+export type EventCheckpoint = Message<"openintent.v1.EventCheckpoint"> & {
+  /**
+   * Sequence of the last removed event, which is also how many were removed.
+   *
+   * @generated from field: int64 sequence = 1;
+   */
+  sequence: bigint;
+
+  /**
+   * Position of that event in the intent's log. A stream with logged events cannot go on from a position before it, except from 0.
+   *
+   * @generated from field: int64 position = 2;
+   */
+  position: bigint;
+
+  /**
+   * event_hash of that event; the first event that is left has it as previous_event_hash.
+   *
+   * @generated from field: string event_hash = 3;
+   */
+  eventHash: string;
+
+  /**
+   * created_at of that event.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 4;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * When the server removed it.
+   *
+   * @generated from field: google.protobuf.Timestamp removed_at = 5;
+   */
+  removedAt?: Timestamp | undefined;
+
+  /**
+   * Sequence of the first removed event at which the chain did not verify any more when it was removed; null if all of it did.
+   *
+   * @generated from field: optional int64 first_break = 6;
+   */
+  firstBreak?: bigint | undefined;
+};
+
+/**
+ * Describes the message openintent.v1.EventCheckpoint.
+ * Use `create(EventCheckpointSchema)` to create a new message.
+ */
+export const EventCheckpointSchema: GenMessage<EventCheckpoint> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_events, 4);
 
 /**
  * GetEventRequest names an event.
@@ -299,7 +364,7 @@ export type GetEventRequest = Message<"openintent.v1.GetEventRequest"> & {
  * Use `create(GetEventRequestSchema)` to create a new message.
  */
 export const GetEventRequestSchema: GenMessage<GetEventRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_events, 4);
+  messageDesc(file_openintent_v1_events, 5);
 
 /**
  * VerifyEventsRequest names a log.
@@ -334,7 +399,7 @@ export type VerifyEventsRequest = Message<"openintent.v1.VerifyEventsRequest"> &
  * Use `create(VerifyEventsRequestSchema)` to create a new message.
  */
 export const VerifyEventsRequestSchema: GenMessage<VerifyEventsRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_events, 5);
+  messageDesc(file_openintent_v1_events, 6);
 
 /**
  * ChainBreak is a place where the recomputed chain and the stored one differ.
@@ -362,7 +427,7 @@ export type ChainBreak = Message<"openintent.v1.ChainBreak"> & {
  * Use `create(ChainBreakSchema)` to create a new message.
  */
 export const ChainBreakSchema: GenMessage<ChainBreak> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_events, 6);
+  messageDesc(file_openintent_v1_events, 7);
 
 /**
  * VerifiedEvent is the outcome for one event.
@@ -404,7 +469,7 @@ export type VerifiedEvent = Message<"openintent.v1.VerifiedEvent"> & {
  * Use `create(VerifiedEventSchema)` to create a new message.
  */
 export const VerifiedEventSchema: GenMessage<VerifiedEvent> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_events, 7);
+  messageDesc(file_openintent_v1_events, 8);
 
 /**
  * VerifyEventsResponse is the outcome of recomputing a log's chain.
@@ -427,7 +492,7 @@ export type VerifyEventsResponse = Message<"openintent.v1.VerifyEventsResponse">
   eventCount: bigint;
 
   /**
-   * First sequence seen; 0 for an empty log.
+   * First sequence seen; 0 for an empty log. It is above 1 if there is a checkpoint.
    *
    * @generated from field: int64 first_sequence = 3;
    */
@@ -488,6 +553,13 @@ export type VerifyEventsResponse = Message<"openintent.v1.VerifyEventsResponse">
    * @generated from field: optional string next_cursor = 11;
    */
   nextCursor?: string | undefined;
+
+  /**
+   * The checkpoint from which on the log was recomputed; null if it was from its first event.
+   *
+   * @generated from field: optional openintent.v1.EventCheckpoint checkpoint = 12;
+   */
+  checkpoint?: EventCheckpoint | undefined;
 };
 
 /**
@@ -495,7 +567,7 @@ export type VerifyEventsResponse = Message<"openintent.v1.VerifyEventsResponse">
  * Use `create(VerifyEventsResponseSchema)` to create a new message.
  */
 export const VerifyEventsResponseSchema: GenMessage<VerifyEventsResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_events, 8);
+  messageDesc(file_openintent_v1_events, 9);
 
 /**
  * ListTraceEventsRequest names a trace.
@@ -530,7 +602,7 @@ export type ListTraceEventsRequest = Message<"openintent.v1.ListTraceEventsReque
  * Use `create(ListTraceEventsRequestSchema)` to create a new message.
  */
 export const ListTraceEventsRequestSchema: GenMessage<ListTraceEventsRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_events, 9);
+  messageDesc(file_openintent_v1_events, 10);
 
 /**
  * ListTraceEventsResponse is a page of a trace's events.
@@ -558,7 +630,7 @@ export type ListTraceEventsResponse = Message<"openintent.v1.ListTraceEventsResp
  * Use `create(ListTraceEventsResponseSchema)` to create a new message.
  */
 export const ListTraceEventsResponseSchema: GenMessage<ListTraceEventsResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_events, 10);
+  messageDesc(file_openintent_v1_events, 11);
 
 /**
  * EventService keeps each intent's append-only event log (RFC-0001) and its hash chain (RFC-0019).
@@ -580,7 +652,8 @@ export const EventService: GenService<{
     output: typeof EventSchema;
   },
   /**
-   * ListEvents lists an intent's events, newest first unless `after_sequence` or `order` says otherwise.
+   * ListEvents lists an intent's events, newest first unless `after_sequence` or `order` says otherwise. It lists what the server still
+   * keeps: `checkpoint` says what it has removed.
    *
    * @generated from rpc openintent.v1.EventService.ListEvents
    */
@@ -600,8 +673,8 @@ export const EventService: GenService<{
     output: typeof EventSchema;
   },
   /**
-   * VerifyEvents recomputes the hash chain of an intent's log, all of it at each call, and names the first breaks. The longer the log, the
-   * longer this takes. While one of a caller's verifications runs, another is RESOURCE_EXHAUSTED with reason VERIFICATION_RUNNING.
+   * VerifyEvents recomputes the hash chain of an intent's log, all of it at each call, and names the first breaks. If the server has removed
+   * the beginning of the log, it begins at the checkpoint that was left. The longer the log, the longer this takes. While one of a caller's verifications runs, another is RESOURCE_EXHAUSTED with reason VERIFICATION_RUNNING.
    *
    * @generated from rpc openintent.v1.EventService.VerifyEvents
    */

@@ -1,0 +1,19 @@
+-- +goose Up
+
+-- The position of the last event that was removed from the beginning of the log; 0 if none was.
+ALTER TABLE intent_heads ADD COLUMN events_removed bigint NOT NULL DEFAULT 0;
+
+-- What is kept of the events that were removed from the beginning of a log: the last of them, by which the rest verifies.
+CREATE TABLE event_checkpoints (
+    intent_no   bigint PRIMARY KEY,
+    sequence    bigint NOT NULL,
+    position    bigint NOT NULL,
+    hash        text COLLATE "C" NOT NULL,
+    created_at  bigint NOT NULL,
+    removed_at  bigint NOT NULL,
+    first_break bigint -- sequence of the first removed event at which the chain did not verify any more
+);
+
+-- +goose Down
+DROP TABLE event_checkpoints;
+ALTER TABLE intent_heads DROP COLUMN events_removed;

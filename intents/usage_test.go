@@ -1,0 +1,92 @@
+package intents
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/fault"
+	"openintent/fault/faulttest"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// counts returns what is counted of an intent.
+func (u *Usage) counts(no int64) (counted, added int64) {
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	h := u.touch(no)
+	return h.counted, h.added
+}
+
+// comment logs an event of about so many bytes.
+func (h *house) comment(t *testing.T, id string, bytes int) error {
+	t.Helper()
+	_, err := h.AppendEvent(as("ann"), &openintentv1.AppendEventRequest{
+		IntentId: id, EventType: "comment", Payload: object(t, map[string]any{"text": strings.Repeat("x", bytes)}),
+	})
+	return err
+}
+
+// However many statements it takes, the count is that of the rows.
+func TestWhatAnIntentHoldsIsCountedInPieces(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		usage := h.Usage()
+		usage.SetBound(1 << 20)
+		id, other := h.newIntent(t).GetId(), h.newIntent(t).GetId()
+		no := h.numberOf(t, id)
+		for i := range 10 {
+			require.NoError(t, h.comment(t, id, 100*i))
+		}
+		require.NoError(t, h.comment(t, other, 5000))
+		want := int64(0)
+		for _, event := range h.log(t, id) {
+			payload, err := event.GetPayload().MarshalJSON()
+			require.NoError(t, err)
+			want += int64(len(strings.ReplaceAll(string(payload), `": `, `":`)))
+		}
+		for _, piece := range []int64{1, 3, 11, 1000} {
+			usage.piece = piece
+			h.clock.Advance(time.Hour)
+			_, _ = usage.counts(no) // touches the intent
+			require.NoError(t, usage.Turn(t.Context()))
+			counted, added := usage.counts(no)
+			require.InDelta(t, want, counted, 20, "in pieces of %d", piece)
+			require.Zero(t, added)
+		}
+	})
+}
+
+// A count is good for a while, and what is added meanwhile counts at once.
+func TestAnIntentIsCountedAgainWhenItsCountIsOld(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		usage := h.Usage()
+		usage.SetBound(3000)
+		id := h.newIntent(t).GetId()
+		no := h.numberOf(t, id)
+		require.NoError(t, h.comment(t, id, 1000))
+		require.NoError(t, usage.Turn(t.Context()))
+		h.execute(t, "UPDATE events SET payload = ? WHERE intent_no = ? AND sequence = 1", []byte(fmt.Sprintf(`{"a":%q}`, strings.Repeat("x", 1500))), no)
+		require.NoError(t, h.comment(t, id, 100))
+		require.NoError(t, usage.Turn(t.Context()))
+		require.NoError(t, h.comment(t, id, 100), "the count is young")
+		h.clock.Advance(usageAge)
+		require.NoError(t, usage.Turn(t.Context()))
+		faulttest.Require(t, h.comment(t, id, 500), fault.Quota, "INTENT_FULL")
+		h.execute(t, "DELETE FROM events WHERE intent_no = ? AND sequence = 1", no)
+		h.clock.Advance(usageAge)
+		require.NoError(t, usage.Turn(t.Context()), "a refusal asks for another count")
+		require.NoError(t, h.comment(t, id, 500))
+	})
+}
+
+func TestNothingIsCountedWithoutABound(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		require.NoError(t, h.comment(t, h.newIntent(t).GetId(), 1000))
+		require.NoError(t, h.Usage().Turn(t.Context()))
+		require.Empty(t, h.Usage().touched)
+		require.Zero(t, h.Usage().intents.Len())
+	})
+}
