@@ -80,9 +80,9 @@ func TestHealthOverTLS(t *testing.T) {
 	defer ready.Close()
 	did := at(t, "", "health", ready.URL)
 	require.Equal(t, exitOK, did.exit, did.stderr)
-	for host, any := range map[string]bool{"127.0.0.1": true, "[::1]": true, "localhost": true, "10.1.2.3": false, "localhost.example": false} {
+	for host, here := range map[string]bool{"127.0.0.1": true, "[::1]": true, "localhost": true, "10.1.2.3": false, "localhost.example": false} {
 		trust := asker(&url.URL{Scheme: "https", Host: host + ":8000"}).Transport.(*http.Transport).TLSClientConfig
-		require.Equal(t, any, trust != nil && trust.InsecureSkipVerify, host)
+		require.Equal(t, here, trust != nil && trust.InsecureSkipVerify, host)
 	}
 }
 

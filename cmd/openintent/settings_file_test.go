@@ -156,7 +156,7 @@ func TestTheExampleOfASettingsFileHasEverySetting(t *testing.T) {
 	parser, err := kong.New(&parsed)
 	require.NoError(t, err)
 	path := filepath.Join("..", "..", "deploy", "settings.yaml")
-	want := exampleSettings(parser.Model.Node.Flags)
+	want := exampleSettings(parser.Model.Flags)
 	if os.Getenv("OPENINTENT_TEST_UPDATE") != "" {
 		require.NoError(t, os.WriteFile(path, []byte(want), 0o644))
 	}
