@@ -1,0 +1,280 @@
+package backups
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/database"
+	"openintent/e2e/harness"
+	"openintent/server"
+)
+
+// faults are changes by SQL, by a part of the rule that each of them breaks. {intent} and the like are ids, as in fill.
+var faults = map[string][]string{
+	"intents refers to a row of intent_heads":        {"DELETE FROM intent_heads"},
+	"intent_heads refers to a row of intents":        {"DELETE FROM intents"},
+	"events refers to a row of intents":              {"DELETE FROM intents"},
+	"assignments refers to a row of intents":         {"DELETE FROM intents"},
+	"access_entries refers to a row of intents":      {"DELETE FROM intents"},
+	"coordinators refers to a row of intents":        {"DELETE FROM intents"},
+	"tasks refers to a row of intents":               {"DELETE FROM intents"},
+	"channels refers to a row of intents":            {"DELETE FROM intents"},
+	"leases refers to a row of intents":              {"DELETE FROM intents"},
+	"lease_waiters refers to a row of intents":       {"INSERT INTO lease_waiters (intent_no, place, scope, agent_id, alive_until) VALUES (-1, 1, 's', 'a', 1)"},
+	"search_cursors refers to a row of intents":      {"DELETE FROM intents"},
+	"subscription_positions refers to a row of inte": {"DELETE FROM intents"},
+
+	"the hash of its content and of the event before": {
+		"UPDATE events SET actor = 'mallory' WHERE sequence = 2",
+		"UPDATE events SET created_at = created_at - 1 WHERE sequence = 2",
+		"DELETE FROM events WHERE sequence = 2",
+		"UPDATE events SET previous_hash = 'sha256:x' WHERE sequence = 3",
+	},
+	"each head names the last event of its log": {
+		"UPDATE intent_heads SET last_hash = 'sha256:x'",
+		"UPDATE intent_heads SET last_sequence = last_sequence + 1",
+		"DELETE FROM events WHERE sequence = (SELECT MAX(sequence) FROM events)",
+		"DELETE FROM events",
+	},
+	"events' positions and times rise": {
+		"UPDATE events SET position = 100000 WHERE sequence = 2",
+		"UPDATE events SET created_at = 1 WHERE sequence = 2",
+		"UPDATE intent_heads SET last_position = 1",
+		"UPDATE intent_heads SET last_at = 1",
+	},
+	"an intent has an end if": {
+		"UPDATE intent_heads SET ended_at = NULL",
+		"UPDATE intent_heads SET status = 'abandoned'",
+	},
+	"each dependency is between two tasks": {"DELETE FROM tasks WHERE id = '{first task}'"},
+
+	"an agent that holds a role":                {"UPDATE agents SET role_since = NULL WHERE agent_id = 'bob'"},
+	"an agent that is presumed dead":            {"UPDATE agents SET presumed_dead_at = 1 WHERE agent_id = 'bob'"},
+	"channels refers to a row of channel_heads": {"DELETE FROM channel_heads"},
+	"channel_heads refers to a row of channels": {"DELETE FROM channels"},
+	"members refers to a row of channels":       {"DELETE FROM channels WHERE name = 'club'"},
+	"insiders refers to a row of channels":      {"DELETE FROM channels WHERE name = 'opened'"},
+	"no channel has a number above":             {"UPDATE intent_heads SET last_channel = 1"},
+	"a channel lists at most max_messages": {
+		"UPDATE channels SET max_messages = 1 WHERE name = 'talk'",
+		"UPDATE channel_heads SET floor = 1000",
+		"UPDATE channel_heads SET cleared = floor + 1",
+		"UPDATE channel_heads SET last_message_at = NULL",
+	},
+	"nobody joined or opened a channel after": {
+		"UPDATE members SET joined_after = 1000",
+		"UPDATE insiders SET seen_after = 1000",
+		"UPDATE channels SET opened_through = 1000",
+	},
+	"each address leads to the channel": {"DELETE FROM channel_addresses", "UPDATE channel_addresses SET channel_no = 1"},
+
+	"have a position each": {
+		"UPDATE messages SET created_at = created_at + 100000000 WHERE id = '{open}'",
+		"UPDATE annotations SET position = (SELECT position FROM messages WHERE id = '{document}') WHERE annotation_type = 'reaction'",
+		"UPDATE intent_heads SET last_position = last_position - 1",
+		"UPDATE intent_heads SET last_at = last_at - 10000000",
+		"UPDATE messages SET position = position + 100000 WHERE id = '{open}'",
+	},
+	"the log's copy of an audited message": {"UPDATE messages SET created_at = created_at - 1 WHERE id = '{audited}'"},
+	"each annotation is of an earlier message": {
+		"DELETE FROM messages WHERE id = '{first}'",
+		"UPDATE annotations SET channel_no = 1",
+		"UPDATE annotations SET message_position = (SELECT MAX(position) FROM messages)",
+	},
+	"messages refers to a row of channels": {"DELETE FROM channels WHERE name = 'talk'"},
+	"messages' positions rise with their places": {
+		"UPDATE channel_heads SET message_count = 1",
+		"UPDATE messages SET ordinal = -ordinal WHERE channel_no = (SELECT channel_no FROM channels WHERE id = '{talk}')",
+	},
+	"each channel has all messages that it lists": {
+		"DELETE FROM messages WHERE id = '{first}'",
+		"UPDATE channel_heads SET message_count = message_count + 1",
+		"UPDATE channel_heads SET floor = 0, cleared = 0",
+	},
+	"a reply comes after the first message": {
+		"UPDATE messages SET thread_position = position WHERE id = '{reply}'",
+		"UPDATE messages SET thread_position = (SELECT o.position FROM messages o WHERE o.id = '{open}') WHERE id = '{reply}'",
+	},
+	"each name that a message is from or to": {
+		"DELETE FROM audiences WHERE sent",
+		"DELETE FROM audiences WHERE NOT sent",
+		"UPDATE messages SET sender = 'mallory' WHERE id = '{first}'",
+	},
+	"each open request is as its message says": {
+		"UPDATE messages SET expires_at = 5 WHERE id = '{open}'",
+		"UPDATE messages SET ended_at = 5 WHERE id = '{open}'",
+		"UPDATE messages SET target = 'carol' WHERE id = '{open}'",
+		"DELETE FROM messages WHERE id = '{open}'",
+	},
+	"a listed request that is not open": {
+		"DELETE FROM open_requests",
+		"DELETE FROM messages WHERE id = '{response}'",
+	},
+	"a response answers an earlier request": {
+		"UPDATE messages SET correlation_id = '{open}' WHERE id = '{response}'",
+		"UPDATE messages SET correlation_position = (SELECT o.position FROM messages o WHERE o.id = '{first}') WHERE id = '{response}'",
+		"UPDATE messages SET correlation_position = position WHERE id = '{response}'",
+	},
+	"receipts refers to a row of messages":          {"DELETE FROM messages"},
+	"dispositions refers to a row of messages":      {"DELETE FROM messages"},
+	"evicted_requests refers to a row of messages":  {"DELETE FROM messages WHERE id = '{evicted}'"},
+	"message_revisions refers to a row of messages": {"DELETE FROM messages WHERE id = '{first}'"},
+	"each document is a message of its channel": {
+		"DELETE FROM messages WHERE id = '{document}'",
+		"UPDATE documents SET position = (SELECT position FROM messages WHERE id = '{audited}')",
+	},
+	"an idempotency key leads to the message": {
+		"UPDATE idempotency_keys SET position = position + 1",
+		"UPDATE idempotency_keys SET position = 100000",
+	},
+	"no row of offers lies beyond its log":       {"INSERT INTO offers (intent_no, position, agent_id, offered_at) SELECT intent_no, 100000, 'a', 1 FROM intents"},
+	"no row of dead_letters lies beyond its log": {"INSERT INTO dead_letters (intent_no, position, agent_id, dead_at, reason) SELECT intent_no, 100000, 'a', 1, '' FROM intents"},
+	"no row of surfacings lies beyond its log":   {"INSERT INTO surfacings (intent_no, position, agent_id, surfaced_at) SELECT intent_no, 100000, 'a', 1 FROM intents"},
+
+	"claims refers to a row of channels": {"DELETE FROM channels WHERE name = 'talk'"},
+	"each claim has a fence of its own": {
+		"UPDATE claims SET fence = 9000000000000000",
+		secondClaim("fence"),
+	},
+	"each claim that has ended is of a message": {
+		"UPDATE claims SET message_id = '{first}'",
+		"UPDATE claims SET ended = 'expired', message_position = 100000",
+	},
+	"an open request lacks answers": {
+		"INSERT INTO open_requests (intent_no, position, channel_no, target, created_at) SELECT intent_no, position, channel_no, target, created_at FROM messages WHERE id = '{answered}'",
+		"UPDATE messages SET conversation = NULL, correlation_position = (SELECT o.position FROM messages o WHERE o.id = '{exact}') WHERE id = '{response}'; " +
+			secondClaim("fence + 1"),
+		"UPDATE claims SET message_position = (SELECT position FROM messages WHERE id = '{first}'); " + secondClaim("fence + 1"),
+	},
+	"each reaction is an annotation": {"DELETE FROM annotations", "UPDATE reactions SET agent_id = 'mallory'"},
+	"each obligation is of a request": {
+		"DELETE FROM messages WHERE id = '{owed}'",
+		"UPDATE obligations SET message_id = '{open}'",
+		"UPDATE obligations SET channel_no = 1",
+	},
+	"an obligation was discharged by somebody": {
+		"UPDATE obligations SET discharged_at = 5",
+		"UPDATE obligations SET discharged_by = 'bob'",
+		"UPDATE obligations SET discharged_at = 5, discharged_by = 'bob', due_at = 5",
+	},
+	"no obligation is open in an intent that has ended": {"UPDATE intent_heads SET ended_at = 5, status = 'completed'"},
+	"a request is kept without an end only for":         {"UPDATE evicted_requests SET due_at = 9223372036854775807"},
+
+	"guests refers to a row of api_keys": {"DELETE FROM api_keys"},
+	"one row says whether what servers":  {"DELETE FROM api_keys_state", "INSERT INTO api_keys_state VALUES (2, 0)"},
+	"nobody holds a lease in an intent":  {"UPDATE intent_heads SET ended_at = 5, status = 'completed'"},
+	"each lease has a fence of its own": {
+		"UPDATE leases SET fence = 9000000000000000",
+		"INSERT INTO leases (intent_no, scope, id, agent_id, fence, acquired_at, due_at, epoch) SELECT intent_no, 'other', 'other', agent_id, fence, 1, 1, 1 FROM leases",
+	},
+	"the index of no intent is ahead": {"UPDATE search_cursors SET position = position + 1"},
+	"the index has nothing that lies": {"UPDATE search_cursors SET position = 1", "DELETE FROM search_cursors"},
+	"each message of the index":       {"DELETE FROM messages WHERE id = '{first}'"},
+
+	"subscription_positions refers to a row of subs":  {"DELETE FROM subscriptions"},
+	"subscription_deliveries refers to a row of subs": {"DELETE FROM subscriptions"},
+	"subscription_waiting refers to a row of subs":    {"DELETE FROM subscriptions"},
+	"no subscription has gathered beyond":             {"UPDATE subscription_positions SET position = 100000"},
+	"each delivery lies before the position":          {"UPDATE subscription_positions SET position = 1"},
+	"each delivery has a number":                      {"UPDATE subscriptions SET last_number = 1, offered_through = 1"},
+	"no subscription has delivered a number":          {"UPDATE subscriptions SET offered_through = 100000"},
+}
+
+// secondClaim adds another agent's claim with a fence.
+func secondClaim(fence string) string {
+	return "INSERT INTO claims (intent_no, message_position, agent_id, channel_no, message_id, fence, claim_key, expires_at, ended, due_at, epoch)" +
+		" SELECT intent_no, message_position, 'dora', channel_no, message_id, " + fence + ", '', expires_at, ended, due_at, epoch FROM claims"
+}
+
+var errUndone = errors.New("the fault is taken back")
+
+// Each rule finds each of its planted faults, and finds nothing where there is none.
+func TestCheckFindsPlantedFaults(t *testing.T) {
+	harness.Each(t, func(t *testing.T, server *harness.Server) {
+		h := fill(t, server)
+		h.settle()
+		require.NoError(t, h.Stop())
+		db, err := database.Open(t.Context(), database.Config{URL: h.DatabaseURL})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, db.Close()) }()
+
+		planted := make(map[string]bool)
+		for part, statements := range faults {
+			for _, statement := range append([]string{""}, statements...) {
+				found := h.breaks(db, statement)
+				if statement == "" {
+					require.Empty(t, found, "nobody has tampered yet")
+					continue
+				}
+				if !anyHas(found, part) {
+					t.Errorf("%q breaks the rule %q, but the check found %q", statement, part, found)
+				}
+				planted[part] = true
+			}
+		}
+		for _, rule := range rules(db.Engine()) {
+			count := 0
+			for part := range planted {
+				if strings.Contains(rule.Rule, part) {
+					count++
+				}
+			}
+			require.Equal(t, 1, count, "the rule %q has planted faults under one name", rule.Rule)
+		}
+	})
+}
+
+// breaks returns the rules that the rows break after a change, and takes the change back.
+func (h *house) breaks(db *database.DB, change string) (found []string) {
+	h.t.Helper()
+	for name, id := range h.ids {
+		change = strings.ReplaceAll(change, "{"+name+"}", id)
+	}
+	err := db.Write(h.t.Context(), func(tx *database.Tx) error {
+		found = nil
+		for statement := range strings.SplitSeq(change, "; ") {
+			var affected int64
+			if statement == "" {
+				continue
+			}
+			if err := tx.Pipeline(database.Statement{SQL: statement, Affected: &affected}); err != nil {
+				return err
+			}
+			require.NotZero(h.t, affected, "%s changes nothing", statement)
+		}
+		for _, rule := range rules(db.Engine()) {
+			var places []string
+			if _, err := rule.Check(tx, func(where string) { places = append(places, where) }); err != nil {
+				return err
+			}
+			if len(places) > 0 {
+				found = append(found, rule.Rule+": "+places[0])
+			}
+		}
+		return errUndone
+	})
+	require.ErrorIs(h.t, err, errUndone, change)
+	return found
+}
+
+// rules are the rules of all rooms about rows. Those about the pages of the file are tested with damaged files.
+func rules(engine database.Engine) (all []database.Invariant) {
+	for _, room := range server.Invariants(engine) {
+		if room.Room != "database" {
+			all = append(all, room.Invariants...)
+		}
+	}
+	return all
+}
+
+func anyHas(texts []string, part string) bool {
+	for _, text := range texts {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}
