@@ -135,6 +135,8 @@ func requestInvariants() []database.Invariant {
 // recordInvariants are about what is recorded beside messages.
 func recordInvariants() []database.Invariant {
 	invariants := []database.Invariant{
+		database.Refers("pending_work", "intents", "intent_no"),
+		database.Refers("audiences", "intents", "intent_no"),
 		database.Refers("receipts", "messages", "intent_no", "position"),
 		database.Refers("dispositions", "messages", "intent_no", "position"),
 		database.Refers("evicted_requests", "messages", "intent_no", "position"),
@@ -152,6 +154,13 @@ func recordInvariants() []database.Invariant {
 			Broken: `FROM idempotency_keys x LEFT JOIN messages m ON ` + ofMessage + ofLog + `
 				WHERE m.id <> x.message_id OR x.position > h.last_position`,
 			At: []string{"x.message_id", "x.intent_no", "x.position"},
+		},
+		{
+			Rule: "nobody was handed more of a channel than it has",
+			Of:   "channel_offers",
+			Broken: `FROM channel_offers x JOIN channel_heads c ON c.intent_no = x.intent_no AND c.channel_no = x.channel_no
+				WHERE x.ordinal > c.message_count`,
+			At: []string{"x.intent_no", "x.channel_no", "x.agent_id", "x.ordinal"},
 		},
 	}
 	// These are written without the intent's lock, so they may outlive the message.

@@ -6,6 +6,13 @@ import "openintent/database"
 func Invariants() []database.Invariant {
 	return []database.Invariant{
 		database.Refers("search_cursors", "intents", "intent_no"),
+		database.Refers("search_removals", "intents", "intent_no"),
+		{
+			Rule:   "one row says which version the index has",
+			Of:     "search_state",
+			Broken: "FROM (SELECT COUNT(*) AS found FROM search_state) s WHERE s.found <> 1",
+			At:     []string{"s.found"},
+		},
 		{
 			Rule:   "the index of no intent is ahead of its log",
 			Of:     "search_cursors",

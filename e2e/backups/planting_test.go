@@ -4,10 +4,12 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 
 	"openintent/database"
+	"openintent/database/databasetest"
 	"openintent/e2e/harness"
 	"openintent/server"
 )
@@ -73,7 +75,7 @@ var faults = map[string][]string{
 
 	"have a position each": {
 		"UPDATE messages SET created_at = created_at + 100000000 WHERE id = '{open}'",
-		"UPDATE annotations SET position = (SELECT position FROM messages WHERE id = '{document}') WHERE annotation_type = 'reaction'",
+		"UPDATE annotations SET position = (SELECT position FROM messages WHERE id = '{document}') WHERE annotation_type = 'message_reaction'",
 		"UPDATE intent_heads SET last_position = last_position - 1",
 		"UPDATE intent_heads SET last_at = last_at - 10000000",
 		"UPDATE messages SET position = position + 100000 WHERE id = '{open}'",
@@ -163,9 +165,15 @@ var faults = map[string][]string{
 	"no obligation is open in an intent that has ended": {"UPDATE intent_heads SET ended_at = 5, status = 'completed'"},
 	"a request is kept without an end only for":         {"UPDATE evicted_requests SET due_at = 9223372036854775807"},
 
-	"guests refers to a row of api_keys": {"DELETE FROM api_keys"},
-	"one row says whether what servers":  {"DELETE FROM api_keys_state", "INSERT INTO api_keys_state VALUES (2, 0)"},
-	"nobody holds a lease in an intent":  {"UPDATE intent_heads SET ended_at = 5, status = 'completed'"},
+	"pending_work refers to a row of intents":    {"INSERT INTO pending_work (kind, key, intent_no, created_at) VALUES ('k', 'k', -1, 1)"},
+	"audiences refers to a row of intents":       {"DELETE FROM intents"},
+	"search_removals refers to a row of intents": {"INSERT INTO search_removals (intent_no, positions) VALUES (-1, '[]')"},
+	"one row says which version the index has":   {"DELETE FROM search_state"},
+	"nobody was handed more of a channel":        {"INSERT INTO channel_offers (intent_no, channel_no, agent_id, ordinal, offered_at) SELECT intent_no, channel_no, 'dora', 1000, 1 FROM channels"},
+	"an invite is for a channel":                 {"UPDATE api_keys SET intent_no = NULL", "UPDATE api_keys SET max_agents = 0", "UPDATE api_keys SET operator = TRUE"},
+	"guests refers to a row of api_keys":         {"DELETE FROM api_keys"},
+	"one row says whether what servers":          {"DELETE FROM api_keys_state", "INSERT INTO api_keys_state VALUES (2, 0)"},
+	"nobody holds a lease in an intent":          {"UPDATE intent_heads SET ended_at = 5, status = 'completed'"},
 	"each lease has a fence of its own": {
 		"UPDATE leases SET fence = 9000000000000000",
 		"INSERT INTO leases (intent_no, scope, id, agent_id, fence, acquired_at, due_at, epoch) SELECT intent_no, 'other', 'other', agent_id, fence, 1, 1, 1 FROM leases",
@@ -277,4 +285,22 @@ func anyHas(texts []string, part string) bool {
 		}
 	}
 	return false
+}
+
+// Each table of the schema occurs in a rule, so that a new table gets one.
+func TestEveryTableHasARule(t *testing.T) {
+	var spoken strings.Builder
+	for _, rule := range rules(database.SQLite) {
+		spoken.WriteString(" " + rule.Of + " " + rule.Broken)
+	}
+	words := strings.FieldsFunc(spoken.String(), func(r rune) bool { return r != '_' && !unicode.IsLetter(r) })
+	var tables []string
+	require.NoError(t, database.ReadSnapshot(t.Context(), databasetest.URL(t, database.SQLite), func(tx *database.Tx) error {
+		return tx.Pipeline(database.ReadValues(&tables, `SELECT name FROM sqlite_schema WHERE type = 'table'
+			AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'goose%' AND name NOT LIKE 'search\_words%' ESCAPE '\'`))
+	}))
+	require.NotEmpty(t, tables)
+	for _, table := range tables {
+		require.Contains(t, words, table, "no rule speaks of the table")
+	}
 }

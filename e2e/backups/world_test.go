@@ -6,11 +6,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"openintent/database"
 	"openintent/e2e/harness"
 )
+
+// checkEvery is how often a wait looks again.
+const checkEvery = 20 * time.Millisecond
 
 // house is a server with rows in nearly every table.
 type house struct {
@@ -29,7 +33,7 @@ func (h *house) call(agent, method, path, body string, headers ...string) harnes
 	}
 	filled := strings.NewReplacer(pairs...)
 	answer := h.As(agent).REST(h.t, method, "/v1/"+filled.Replace(path), filled.Replace(body), headers...)
-	require.Less(h.t, answer.Status, 300, "%s %s: %s", method, path, answer.Body)
+	assert.Less(h.t, answer.Status, 300, "%s %s: %s", method, path, answer.Body)
 	return answer
 }
 
@@ -40,7 +44,7 @@ func (h *house) make(name, agent, path, body string, headers ...string) {
 		ID string `json:"id"`
 	}
 	h.call(agent, "POST", path, body, headers...).Decode(h.t, &made)
-	require.NotEmpty(h.t, made.ID)
+	assert.NotEmpty(h.t, made.ID)
 	h.ids[name] = made.ID
 }
 
@@ -56,7 +60,7 @@ func fill(t *testing.T, server *harness.Server) *house {
 	h.call("alice", "POST", "intents/{intent}/coordinator", `{"agent_id": "bob"}`)
 	h.make("first task", "alice", "intents/{intent}/tasks", `{"name": "collect"}`)
 	h.make("second task", "alice", "intents/{intent}/tasks", `{"name": "write", "depends_on": ["{first task}"]}`)
-	h.make("talk", "alice", "intents/{intent}/channels", `{"name": "talk", "options": {"dictatable": true}}`)
+	h.make("talk", "alice", "intents/{intent}/channels", `{"name": "talk", "dictatable": true}`)
 	h.make("ledger", "alice", "intents/{intent}/channels", `{"name": "ledger", "options": {"audit": true}}`)
 	h.make("small", "alice", "intents/{intent}/channels", `{"name": "small", "options": {"max_messages": 3}}`)
 	h.make("club", "alice", "intents/{intent}/channels", `{"name": "club", "member_policy": "explicit", "members": ["alice", "bob"]}`)
@@ -110,9 +114,28 @@ func (h *house) settle() {
 		require.NoError(h.t, database.ReadSnapshot(h.t.Context(), h.DatabaseURL, func(tx *database.Tx) error {
 			return tx.Pipeline(database.ReadValue(&left, `SELECT
 				(SELECT COUNT(*) FROM intent_heads h LEFT JOIN search_cursors c ON c.intent_no = h.intent_no WHERE h.last_position <> COALESCE(c.position, 0))
-				+ (SELECT COUNT(*) FROM channels WHERE deleted_at IS NOT NULL)
+				+ (SELECT COUNT(*) FROM channels WHERE deleted_at IS NOT NULL) + (SELECT COUNT(*) FROM search_removals)
 				+ (SELECT CASE WHEN COUNT(*) = 0 THEN 1 ELSE 0 END FROM evicted_requests)`))
 		}))
 		return left == 0
-	}, harness.Patience, 50*time.Millisecond)
+	}, harness.Patience, checkEvery)
+}
+
+// channel opens a channel for many messages and returns its id.
+func (h *house) channel(t *testing.T) string {
+	t.Helper()
+	if h.ids["many"] == "" {
+		h.make("many", "alice", "intents/{intent}/channels", `{"name": "many", "options": {"max_messages": 1000000}}`)
+	}
+	return h.ids["many"]
+}
+
+// lastPosition returns the end of the log of a channel's intent.
+func lastPosition(t *testing.T, h *harness.Server, channel string) (position int64) {
+	t.Helper()
+	require.NoError(t, database.ReadSnapshot(t.Context(), h.DatabaseURL, func(tx *database.Tx) error {
+		return tx.Pipeline(database.ReadValue(&position, "SELECT h.last_position FROM intent_heads h"+
+			" JOIN channels c ON c.intent_no = h.intent_no WHERE c.id = ?", channel))
+	}))
+	return position
 }
