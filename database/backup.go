@@ -38,6 +38,9 @@ func Backup(ctx context.Context, address, into string) (copied Copied, err error
 	if err != nil {
 		return Copied{}, err
 	}
+	if into, err = filepath.Abs(into); err != nil { // SQLite wants it so
+		return Copied{}, err
+	}
 	if _, err := os.Lstat(into); !errors.Is(err, fs.ErrNotExist) {
 		return Copied{}, errors.Join(fmt.Errorf("%s exists; name a new file, because a backup never overwrites one", into), err)
 	}

@@ -43,9 +43,10 @@ func TestBackupIsOneMoment(t *testing.T) {
 		id = within(t, written)
 	}
 	folder := t.TempDir()
-	into := filepath.Join(folder, "backup.db")
+	into := filepath.Join(folder, "an odd näme %41?&#.db")
+	t.Chdir(folder)
 	before := count(t, db, "things")
-	copied, err := database.Backup(t.Context(), address, into)
+	copied, err := database.Backup(t.Context(), address, filepath.Base(into))
 	require.NoError(t, err)
 	after := count(t, db, "things")
 	stop()
@@ -56,7 +57,7 @@ func TestBackupIsOneMoment(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), file.Mode())
 	require.Equal(t, file.Size(), copied.Bytes)
 	require.Equal(t, into, copied.Into)
-	require.Equal(t, []string{"backup.db"}, namesIn(t, folder))
+	require.Equal(t, []string{filepath.Base(into)}, namesIn(t, folder))
 
 	restored := openScratch(t, database.Config{URL: "sqlite:" + into})
 	found := count(t, restored, "things")

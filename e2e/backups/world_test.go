@@ -99,7 +99,7 @@ func fill(t *testing.T, server *harness.Server) *house {
 	h.make("ended", "alice", "intents", `{"title": "Done", "status": "active"}`)
 	h.make("past", "alice", "intents/{ended}/channels", `{"name": "past"}`)
 	h.call("alice", "POST", "channels/{past}/messages", `{"message_type": "request", "to": "bob", "payload": {"n": 11}}`)
-	h.call("alice", "POST", "intents/{ended}/status", `{"status": "completed"}`)
+	h.call("alice", "POST", "intents/{ended}/status", `{"status": "completed"}`, "If-Match", "1")
 	h.make("gone", "alice", "intents/{intent}/channels", `{"name": "gone"}`)
 	h.call("alice", "POST", "channels/{gone}/messages", `{"message_type": "notify", "to": "*", "payload": {"n": 12}}`)
 	h.call("alice", "DELETE", "channels/{gone}", "")
