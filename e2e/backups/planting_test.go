@@ -204,7 +204,7 @@ var errUndone = errors.New("the fault is taken back")
 
 // Each rule finds each of its planted faults, and finds nothing where there is none.
 func TestCheckFindsPlantedFaults(t *testing.T) {
-	harness.Each(t, func(t *testing.T, server *harness.Server) {
+	harness.EachProcess(t, func(t *testing.T, server *harness.Server) {
 		h := fill(t, server)
 		h.settle()
 		require.NoError(t, h.Stop())
