@@ -5,7 +5,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -32,6 +34,10 @@ func follow(t *testing.T, name string, environment ...string) (output string, er
 	command := exec.CommandContext(t.Context(), "bash", "-euc", commands(t, name))
 	command.Env = append(os.Environ(), environment...)
 	command.Env = append(command.Env, "PATH="+folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+	began := time.Now()
 	text, err := command.CombinedOutput()
+	if usage, known := command.ProcessState.SysUsage().(*syscall.Rusage); known {
+		t.Logf("%s: %s, %d KiB of memory at most", name, time.Since(began).Round(time.Millisecond), usage.Maxrss)
+	}
 	return string(text), err
 }
