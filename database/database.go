@@ -92,9 +92,11 @@ func openDialect(ctx context.Context, cfg Config) (dialect, error) {
 	case "postgres", "postgresql":
 		return openPostgres(ctx, cfg.URL, cfg.MaxConnections)
 	}
-	return nil, errors.New("the database URL must begin with sqlite: or postgres://, " +
-		"for example sqlite:openintent.db or postgres://user@localhost/openintent")
+	return nil, errUnknownURL
 }
+
+var errUnknownURL = errors.New("the database URL must begin with sqlite: or postgres://, " +
+	"for example sqlite:openintent.db or postgres://user@localhost/openintent")
 
 func (db *DB) start(ctx context.Context, log *slog.Logger, slow time.Duration, files fs.FS) error {
 	migrator, err := db.dialect.migrator()

@@ -56,6 +56,10 @@ func openPostgres(ctx context.Context, address string, connections int) (dialect
 	if err != nil {
 		return nil, err
 	}
+	return connectPostgres(ctx, address, config, connections)
+}
+
+func connectPostgres(ctx context.Context, address string, config *pgx.ConnConfig, connections int) (dialect, error) {
 	half := max(1, orDefault(connections, postgresConnections)/2)
 	readConfig := config.Copy()
 	readConfig.RuntimeParams[readOnlySessions] = "on"

@@ -18,12 +18,16 @@ import (
 
 const sqliteReaders = 4
 
+var errNoPath = errors.New("the URL of a SQLite database is sqlite::memory: or sqlite: and a path, " +
+	"for example sqlite:openintent.db or sqlite:/var/lib/openintent.db")
+
 // sqliteFile is the dialect of one SQLite file in WAL mode: one connection that writes, some that read.
 type sqliteFile struct {
 	path      string
 	lock      *fileLock // this process holds it as long as the file is open
 	opened    bool      // true once the schema is up to date
 	temporary string    // a directory to remove at the end, or ""
+	readOnly  bool      // true for a snapshot, which writes nothing
 
 	writePool, readPool *sql.DB
 	writer, readers     *gate[*sqliteConnection]
@@ -44,8 +48,7 @@ func openSQLite(path string, readers int) (_ dialect, err error) {
 		}
 		path = filepath.Join(s.temporary, "openintent.db")
 	case path == "" || strings.HasPrefix(path, "//"):
-		return nil, errors.New("the URL of a SQLite database is sqlite::memory: or sqlite: and a path, " +
-			"for example sqlite:openintent.db or sqlite:/var/lib/openintent.db")
+		return nil, errNoPath
 	}
 	if s.path, err = realPath(path); err != nil {
 		return nil, err
@@ -144,7 +147,11 @@ func (s *sqliteFile) begin(mode mode) string {
 func (s *sqliteFile) gorm(pool gorm.ConnPool) gorm.Dialector { return sqliteGorm{pool} }
 
 func (s *sqliteFile) migrator() (*migrator, error) {
-	pool, err := sql.Open("sqlite", s.address(url.Values{}))
+	address := s.address(url.Values{})
+	if s.readOnly {
+		address = readOnlyAddress(s.path)
+	}
+	pool, err := sql.Open("sqlite", address)
 	return &migrator{pool: pool, engine: SQLite, dialect: goose.DialectSQLite3}, err
 }
 

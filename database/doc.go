@@ -34,6 +34,9 @@
 //
 //	Write --> AfterCommit --> Tell --> [pending, bounded] --> NOTIFY ==> LISTEN --> Heard, or Unheard: look at everything
 //
+// Two functions work beside the servers of a database, without opening it as they do: Backup copies a SQLite file, and ReadSnapshot
+// reads. An Invariant is a rule that the rows of a room keep; with ReadSnapshot it is checked (cmd/openintent/check.go).
+//
 // PostgreSQL plans each statement once for all arguments, by its statistics. Therefore the settings of the sessions allow only
 // plans that use indexes, the schema hides from PostgreSQL how few rows the usual intent has, and RenewStatistics renews the
 // statistics of growing tables early. A test checks that every statement then uses its whole key (e2e/soak).

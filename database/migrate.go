@@ -22,17 +22,9 @@ type migrator struct {
 // up applies the migrations that the database lacks, and refuses a database that has more migrations than this program knows.
 func (m *migrator) up(ctx context.Context, files fs.FS, log *slog.Logger) error {
 	defer func() { _ = m.pool.Close() }()
-	directory, err := fs.Sub(files, m.engine.String())
+	provider, err := m.provider(files, log)
 	if err != nil {
 		return err
-	}
-	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithSlog(log)}
-	if m.locker != nil {
-		options = append(options, goose.WithSessionLocker(m.locker))
-	}
-	provider, err := goose.NewProvider(m.dialect, m.pool, directory, options...)
-	if err != nil {
-		return fmt.Errorf("loading the migrations: %w", err)
 	}
 	current, newest, err := provider.GetVersions(ctx)
 	if err != nil {
@@ -50,4 +42,20 @@ func (m *migrator) up(ctx context.Context, files fs.FS, log *slog.Logger) error 
 		log.InfoContext(ctx, "migrated the database", "from", current, "to", newest)
 	}
 	return nil
+}
+
+func (m *migrator) provider(files fs.FS, log *slog.Logger) (*goose.Provider, error) {
+	directory, err := fs.Sub(files, m.engine.String())
+	if err != nil {
+		return nil, err
+	}
+	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithSlog(log)}
+	if m.locker != nil {
+		options = append(options, goose.WithSessionLocker(m.locker))
+	}
+	provider, err := goose.NewProvider(m.dialect, m.pool, directory, options...)
+	if err != nil {
+		return nil, fmt.Errorf("loading the migrations: %w", err)
+	}
+	return provider, nil
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -63,9 +64,15 @@ func kindOf(mode fs.FileMode) string {
 	return "device or the like"
 }
 
+// readOnlyAddress returns the address under which a file is only read, beside whoever writes it.
+func readOnlyAddress(path string) string {
+	settings := url.Values{"mode": {"ro"}, "_dqs": {"0"}, "_busy_timeout": {strconv.FormatInt(lockPatience.Milliseconds(), 10)}}
+	return fileURL(path, settings)
+}
+
 // probeTables refuses a file with the tables of another program. Our files have a table of applied migrations from the start.
 func probeTables(path string) (err error) {
-	pool, err := sql.Open("sqlite", fileURL(path, url.Values{"mode": {"ro"}}))
+	pool, err := sql.Open("sqlite", readOnlyAddress(path))
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,8 @@ import (
 type commands struct {
 	Serve  serveCommand  `cmd:"" group:"Server" help:"Run the server. Needs no settings: data in ./openintent.db, REST on port 8000, gRPC on port 50051."`
 	Health healthCommand `cmd:"" group:"Server" help:"Ask whether a server is ready."`
+	Backup backupCommand `cmd:"" group:"Server" help:"Copy a SQLite database into a file, while a server serves it."`
+	Check  checkCommand  `cmd:"" group:"Server" help:"Check that all rows of a database fit together; exit code 1 if not."`
 
 	Ask       askCommand       `cmd:"" group:"Messages" help:"Ask an agent or a role and print the answer."`
 	Notify    notifyCommand    `cmd:"" group:"Messages" help:"Tell an agent or a role something."`

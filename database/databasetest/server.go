@@ -13,6 +13,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -129,6 +130,23 @@ func (s *Server) Promote(tb testing.TB) {
 	if _, err := pool.Exec("SELECT pg_promote()"); err != nil {
 		tb.Fatalf("promoting PostgreSQL: %v", err)
 	}
+}
+
+// Data returns the path of the server's data, in a folder of its own.
+func (s *Server) Data() string { return filepath.Join(s.folder, "data") }
+
+// Shell runs commands under the server's account, in the folder around its data, and returns what they print. PostgreSQL's programs are
+// those of the server.
+func (s *Server) Shell(tb testing.TB, commands string, environment ...string) string {
+	tb.Helper()
+	shell := exec.Command("bash", "-euc", commands)
+	shell.Dir, shell.SysProcAttr = s.folder, s.account
+	shell.Env = append(append(os.Environ(), "PATH="+s.binaries+string(os.PathListSeparator)+os.Getenv("PATH")), environment...)
+	output, err := shell.CombinedOutput()
+	if err != nil {
+		tb.Fatalf("running commands beside PostgreSQL: %v\n%s\n%s", err, commands, output)
+	}
+	return strings.TrimSpace(string(output))
 }
 
 // Maintenance returns the URL of the database that every server has under the same name.

@@ -21,6 +21,8 @@
 //   - an audited message is in the log once, and the log's chain is intact;
 //   - a send does not take longer because another replica is frozen, or because one key floods.
 //
+// At the end the rows of the database must keep the rules of `openintent check`, too.
+//
 // # Time
 //
 // A Tick is a moment of the test's process. If a call ended at a lower tick than another call began, it came first. A right

@@ -77,6 +77,7 @@ func TestNothingIsLostUnderTorture(t *testing.T) {
 	w.change(func(h *History) { findings = Check(h) }) // a webhook may still be posted once more
 	t.Logf("\n%s\n%s\n%s\n%s", w.report(), w.slowest(), w.transports(), c.report())
 	tell(t, findings)
+	harness.RequireWhole(t, url)
 }
 
 // awaitReceivers waits until every receiver has everything that it must receive, or until no missing message has come for a

@@ -1,0 +1,9 @@
+package backups
+
+import (
+	"testing"
+
+	"openintent/e2e/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
