@@ -29,7 +29,6 @@ const (
 
 	connectPatience   = 10 * time.Second
 	statementPatience = 30 * time.Second
-	migrationLockWait = 30 * time.Second
 	// A connection is given up after the server has been silent on it for about this time.
 	silencePatience = 30 * time.Second
 )

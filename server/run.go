@@ -52,7 +52,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 		return &SettingError{err}
 	}
 	db, err := database.Open(ctx, database.Config{
-		URL: cfg.DatabaseURL, Clock: cfg.Clock, Logger: logger, Hooks: cfg.Hooks,
+		URL: cfg.DatabaseURL, Clock: cfg.Clock, Logger: logger, Hooks: cfg.Hooks, AsItIs: !cfg.Migrate,
 	})
 	if err != nil {
 		return err

@@ -17,6 +17,8 @@ import (
 type commands struct {
 	Serve serveCommand `cmd:"" group:"Server" help:"Run the server. Needs no settings: data in ./openintent.db, REST on port 8000, gRPC on port 50051."`
 
+	Migrate migrateCommand `cmd:"" group:"Server" help:"Bring the schema of a server's database up to date, or say what that would do."`
+
 	Ask       askCommand       `cmd:"" group:"Messages" help:"Ask an agent or a role and print the answer."`
 	Notify    notifyCommand    `cmd:"" group:"Messages" help:"Tell an agent or a role something."`
 	Broadcast broadcastCommand `cmd:"" group:"Messages" help:"Tell everyone on a channel something."`
@@ -69,6 +71,7 @@ func (commands) Help() string {
    7  the answering agent's handler failed
    8  an event log does not verify
    9  too late or taken: a closed channel, an ended intent, a name in use
+  10  migrate --check: the database lacks migrations
  130  interrupted`
 }
 
