@@ -64,7 +64,7 @@ torture: ## Break replicas, PostgreSQL and connections for DURATION (SEED to rep
 		-torture.duration $(or $(DURATION),3m) -torture.seed $(SEED)
 
 upgrade: ## Replace replicas of the last release by this one under load, roll back, and check that no message is lost (RESTING between two)
-	previous=$$(scripts/previous-release.sh) && go test -tags upgrade -count 1 -timeout 0 -v -run TestNothingIsLostWhileReplicas ./e2e/torture \
+	previous=$$(scripts/previous-release.sh) && go test -tags upgrade -count 1 -timeout 0 -v -run 'WhileReplicasChange|NextReleaseAndBack' ./e2e/torture \
 		-torture.previous "$$previous" -torture.resting $(or $(RESTING),3s) -torture.seed $(SEED) $(ARGS)
 
 claims: ## Let a crowd fight for ROUNDS requests (1,000) with each engine and check that each takes exactly its answers (SEED to repeat)

@@ -84,7 +84,7 @@ func parsePostgres(address string) (*pgx.ConnConfig, error) {
 		return nil, errors.New("the database URL is not understood: " + err.Error()) // the driver masks the password
 	}
 	defaults := map[string]string{
-		"application_name":                    ownSessions,
+		"application_name":                    ownSessions(),
 		"timezone":                            "UTC",
 		"lock_timeout":                        milliseconds(lockPatience),
 		"statement_timeout":                   milliseconds(statementPatience),

@@ -53,11 +53,10 @@ func inspect(ctx context.Context, cfg Config, of migrations.Schema) (Outlook, er
 			return known.outlook(books{})
 		}
 	}
-	outlook, err := withMigrator(ctx, cfg, func(m *migrator) (Outlook, error) {
-		_, outlook, err := m.look(ctx, of)
-		return outlook, err
+	return withMigrator(ctx, cfg, func(m *migrator) (Outlook, error) {
+		seen, err := m.look(ctx, of)
+		return seen.Outlook, err
 	})
-	return outlook, err
 }
 
 // Migrate brings the schema of a database up to date, and says what it found pending and applied.
@@ -87,20 +86,26 @@ func withMigrator(ctx context.Context, cfg Config, do func(m *migrator) (Outlook
 	return outlook, err
 }
 
+// view is what a migrator sees of a database.
+type view struct {
+	Outlook
+	known *knownSchema
+	// upToDate is true if there is nothing to do, not even in the books.
+	upToDate bool
+}
+
 // look reads the books and compares them with the program's schema.
-func (m *migrator) look(ctx context.Context, of migrations.Schema) (known *knownSchema, outlook Outlook, err error) {
-	if known, err = newSchema(of, m.engine); err != nil {
-		return nil, outlook, err
+func (m *migrator) look(ctx context.Context, of migrations.Schema) (seen view, err error) {
+	if seen.known, err = newSchema(of, m.engine); err != nil {
+		return seen, err
 	}
 	found, err := m.readBooks(ctx)
 	if err != nil {
-		return nil, outlook, fmt.Errorf("reading the schema's version: %w", err)
+		return seen, fmt.Errorf("reading the schema's version: %w", err)
 	}
-	outlook, err = known.outlook(found)
-	if err == nil && len(outlook.Pending) == 0 && known.kept(found) {
-		known = nil
-	}
-	return known, outlook, err
+	seen.Outlook, err = seen.known.outlook(found)
+	seen.upToDate = len(seen.Pending) == 0 && seen.known.kept(found)
+	return seen, err
 }
 
 // use makes sure that the program can use the schema. It applies what is pending, or refuses the database if it may not.
@@ -109,39 +114,40 @@ func (m *migrator) use(ctx context.Context, of migrations.Schema, asItIs bool, l
 		_, err := m.up(ctx, of, log)
 		return err
 	}
-	_, outlook, err := m.look(ctx, of)
-	if err == nil && len(outlook.Pending) > 0 {
+	seen, err := m.look(ctx, of)
+	if err == nil && len(seen.Pending) > 0 {
 		err = fmt.Errorf("%w: %d of release %s, and the server may not apply them (OPENINTENT_MIGRATE=false); run openintent migrate first",
-			ErrBehind, len(outlook.Pending), outlook.Release)
+			ErrBehind, len(seen.Pending), seen.Release)
 	}
 	return err
 }
 
 // up applies the migrations that the database lacks, and says which it lacked.
 func (m *migrator) up(ctx context.Context, of migrations.Schema, log *slog.Logger) (Outlook, error) {
-	known, outlook, err := m.look(ctx, of)
-	if err != nil || known == nil {
-		return outlook, err
+	seen, err := m.look(ctx, of)
+	if err != nil || seen.upToDate {
+		return seen.Outlook, err
 	}
 	conn, err := m.pool.Conn(ctx)
 	if err != nil {
-		return outlook, err
+		return seen.Outlook, err
 	}
 	defer func() { _ = conn.Close() }()
 	if m.locker != nil {
 		if err := m.locker.SessionLock(ctx, conn); err != nil {
-			return outlook, fmt.Errorf("waiting for another program that migrates the database: %w", err)
+			return seen.Outlook, fmt.Errorf("waiting for another program that migrates the database: %w", err)
 		}
 		defer func() { _ = m.locker.SessionUnlock(context.WithoutCancel(ctx), conn) }()
-		if known, outlook, err = m.look(ctx, of); err != nil || known == nil { // another program may have been faster
-			return outlook, err
+		if seen, err = m.look(ctx, of); err != nil || seen.upToDate { // another program may have been faster
+			return seen.Outlook, err
 		}
 	}
-	return outlook, m.apply(ctx, known, conn, outlook, log)
+	return seen.Outlook, m.apply(ctx, seen, conn, log)
 }
 
 // apply applies what is pending, book by book. The connection holds the lock.
-func (m *migrator) apply(ctx context.Context, known *knownSchema, conn *sql.Conn, outlook Outlook, log *slog.Logger) error {
+func (m *migrator) apply(ctx context.Context, seen view, conn *sql.Conn, log *slog.Logger) error {
+	known := seen.known
 	last := known.lastInFirstBook()
 	first, err := m.provider(known, firstBook, func(number int64) bool { return number <= last })
 	if err != nil {
@@ -165,13 +171,13 @@ func (m *migrator) apply(ctx context.Context, known *knownSchema, conn *sql.Conn
 	if err := m.insist(ctx, later, log); err != nil {
 		return err
 	}
-	if len(outlook.Pending) > 0 {
-		log.InfoContext(ctx, "migrated the database", "release", outlook.Release, "migrations", len(outlook.Pending))
+	if len(seen.Pending) > 0 {
+		log.InfoContext(ctx, "migrated the database", "release", seen.Release, "migrations", len(seen.Pending))
 	}
 	return nil
 }
 
-// provider returns goose's view of the migrations that belong into a book; nil if there are none.
+// provider returns goose's provider of the migrations that belong into a book; nil if there are none.
 func (m *migrator) provider(known *knownSchema, book string, belongs func(number int64) bool) (*goose.Provider, error) {
 	var others []int64
 	for _, migration := range known.migrations {

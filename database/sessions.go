@@ -1,12 +1,19 @@
 package database
 
-import "context"
+import (
+	"context"
 
-// The names of sessions on PostgreSQL, unless the URL gives them another one. Release 0.1 names its sessions firstSessions.
-const (
-	firstSessions = "openintent"
-	ownSessions   = "openintent 0.2"
+	"openintent/database/migrations"
 )
+
+// firstSessions is how release 0.1 names its sessions on PostgreSQL, unless the URL names them.
+const firstSessions = "openintent"
+
+// ownSessions is how this program names its sessions: with its release.
+func ownSessions() string {
+	releases := migrations.Current.Releases
+	return firstSessions + " " + releases[len(releases)-1].Name
+}
 
 // BesideFirstRelease reports whether a program of release 0.1 works on the database, too. It goes by the names of the sessions; a
 // program whose URL names them is not found.

@@ -12,8 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/database"
 	"openintent/database/databasetest"
 	"openintent/e2e/harness"
+	openintentv1 "openintent/gen/openintent/v1"
 )
 
 var (
@@ -56,6 +58,36 @@ func TestNothingIsLostWhileReplicasChangeTheirRelease(t *testing.T) {
 	w.change(func(h *History) { findings = Check(h) })
 	t.Logf("\n%s\n%s\n%s", w.report(), w.slowest(), w.transports())
 	tell(t, findings)
+}
+
+// A SQLite file of the previous release serves this one, and the previous one again, and nothing is gone.
+func TestAFileGoesToTheNextReleaseAndBack(t *testing.T) {
+	require.NotEmpty(t, *previous, "name the program of the previous release with -torture.previous; make upgrade does")
+	present := harness.Executable(t)
+	replica := harness.StartProcess(t, harness.Options{URL: databasetest.BlankURL(t, database.SQLite), Program: *previous})
+	operator, ctx := replica.Operator(), t.Context()
+	intent, err := operator.Intents.CreateIntent(ctx, &openintentv1.CreateIntentRequest{Title: "upgrade"})
+	require.NoError(t, err)
+	channel, err := operator.Channels.CreateChannel(ctx, &openintentv1.CreateChannelRequest{IntentId: intent.GetId(), Name: "talk"})
+	require.NoError(t, err)
+	var sent []string
+	for _, program := range []string{*previous, present, *previous, present} {
+		require.NoError(t, replica.Stop())
+		replica.Become(t, program)
+		replica.Start(t)
+		message, err := replica.As("ann").Messages.SendMessage(ctx, &openintentv1.SendMessageRequest{
+			ChannelId: channel.GetId(), Payload: payloadOf("one more"),
+		})
+		require.NoError(t, err)
+		sent = append(sent, message.GetId())
+		page, err := replica.As("bob").Messages.ListMessages(ctx, &openintentv1.ListMessagesRequest{ChannelId: channel.GetId()})
+		require.NoError(t, err)
+		var found []string
+		for _, m := range page.GetMessages() {
+			found = append(found, m.GetId())
+		}
+		require.Equal(t, sent, found)
+	}
 }
 
 // migrate brings the database up to date beside the running replicas, and says what that did.
