@@ -206,7 +206,7 @@ func (m *migrator) insist(ctx context.Context, provider *goose.Provider, log *sl
 		switch {
 		case err == nil:
 			return nil
-		case !isConflict(err) || time.Now().Sub(begun) > migrationPatience:
+		case !isConflict(err) || time.Since(begun) > migrationPatience:
 			return fmt.Errorf("migrating the schema: %w", err)
 		}
 		log.WarnContext(ctx, "a migration waits for a table that others use; it tries again", "error", err)

@@ -18,7 +18,9 @@ func TestMigrate(t *testing.T) {
 		t.Run(engine.String(), func(t *testing.T) {
 			url := databasetest.BlankURL(t, engine)
 			t.Setenv("OPENINTENT_DATABASE_URL", url)
-			serve := func() outcome { return at(t, "", "serve", "--no-migrate", "--http-addr=127.0.0.1:0", "--grpc-addr=127.0.0.1:0") }
+			serve := func() outcome {
+				return at(t, "", "serve", "--no-migrate", "--http-addr=127.0.0.1:0", "--grpc-addr=127.0.0.1:0")
+			}
 			for range 2 {
 				would := at(t, "", "migrate", "--check")
 				require.Equal(t, exitBehind, would.exit, would.stderr)
