@@ -1,7 +1,7 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release release-check image deploy-check package check test test-sdks torture claims leases lease-model quiet search soak siege conformance lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
+.PHONY: help run build release release-check image deploy-check package check test test-sdks torture upgrade claims leases lease-model quiet search soak siege conformance lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 
@@ -76,6 +76,10 @@ test-sdks: ## Run the tests of the Python and the TypeScript SDK that need no se
 torture: ## Break replicas, PostgreSQL and connections for DURATION (SEED to repeat a schedule) and check that no message is lost
 	scripts/test-race.sh -count 1 -timeout 0 -v -run TestNothingIsLostUnderTorture ./e2e/torture \
 		-torture.duration $(or $(DURATION),3m) -torture.seed $(SEED)
+
+upgrade: ## Replace replicas of the last release by this one under load, roll back, and check that no message is lost (RESTING between two)
+	previous=$$(scripts/previous-release.sh) && go test -tags upgrade -count 1 -timeout 0 -v -run 'WhileReplicasChange|NextReleaseAndBack' ./e2e/torture \
+		-torture.previous "$$previous" -torture.resting $(or $(RESTING),3s) -torture.seed $(SEED) $(ARGS)
 
 claims: ## Let a crowd fight for ROUNDS requests (1,000) with each engine and check that each takes exactly its answers (SEED to repeat)
 	scripts/with-postgres.sh scripts/test-race.sh -count 1 -timeout 0 -v -run TestExactlySoManyAnswers ./e2e/claims \

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"strings"
 	"sync"
@@ -33,6 +32,8 @@ type Config struct {
 	// at least one each. On SQLite it bounds the readers, with a default of 4, besides the one writer. In addition, heavy reads
 	// have two connections, Ping has one, and on PostgreSQL the lane has one.
 	MaxConnections int
+	// AsItIs makes Open refuse a database that lacks migrations, with ErrBehind, instead of applying them.
+	AsItIs bool
 }
 
 // Hooks let tests inject faults into Write and observe the statements. They get the caller's context.
@@ -62,16 +63,14 @@ type DB struct {
 
 // Open opens the database and brings its schema up to date. It refuses a URL that it does not understand, a SQLite file that
 // another process has open or that another program made, PostgreSQL before 15, a PostgreSQL server that takes no writes, and a
-// schema newer than this program. The error says why.
+// schema that is newer than this program by more than one release. The error says why.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
-	return open(ctx, cfg, migrations.Files)
+	return open(ctx, cfg, migrations.Current)
 }
 
-// open is Open with the migrations from the directories sqlite and postgres of files.
-func open(ctx context.Context, cfg Config, files fs.FS) (*DB, error) {
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+// open is Open with another schema.
+func open(ctx context.Context, cfg Config, of migrations.Schema) (*DB, error) {
+	cfg.Logger = cfg.logger()
 	dialect, err := openDialect(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("opening the database: %w", err)
@@ -79,10 +78,18 @@ func open(ctx context.Context, cfg Config, files fs.FS) (*DB, error) {
 	db := &DB{dialect: dialect, clock: cfg.Clock, hooks: cfg.Hooks}
 	db.heavy = newLine(heavyConnections, heavyWaiting, heavyWaitingEach)
 	db.close = sync.OnceValue(db.finish)
-	if err := db.start(ctx, cfg.Logger, cfg.SlowStatements, files); err != nil {
+	if err := db.start(ctx, cfg, of); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the %s database: %w", dialect.engine(), err), db.Close())
 	}
 	return db, nil
+}
+
+// logger returns the Logger, or one that discards what it gets.
+func (c Config) logger() *slog.Logger {
+	if c.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return c.Logger
 }
 
 func openDialect(ctx context.Context, cfg Config) (dialect, error) {
@@ -98,12 +105,14 @@ func openDialect(ctx context.Context, cfg Config) (dialect, error) {
 var errUnknownURL = errors.New("the database URL must begin with sqlite: or postgres://, " +
 	"for example sqlite:openintent.db or postgres://user@localhost/openintent")
 
-func (db *DB) start(ctx context.Context, log *slog.Logger, slow time.Duration, files fs.FS) error {
+func (db *DB) start(ctx context.Context, cfg Config, of migrations.Schema) error {
 	migrator, err := db.dialect.migrator()
 	if err != nil {
 		return err
 	}
-	if err := migrator.up(ctx, files, log); err != nil {
+	log := cfg.Logger
+	err = migrator.use(ctx, of, cfg.AsItIs, log)
+	if err := errors.Join(err, migrator.pool.Close()); err != nil {
 		return err
 	}
 	if err := db.dialect.prepare(ctx); err != nil {
@@ -112,7 +121,7 @@ func (db *DB) start(ctx context.Context, log *slog.Logger, slow time.Duration, f
 	if err := db.openGorm(ctx, log); err != nil {
 		return err
 	}
-	db.slow = newSlowStatements(log, slow)
+	db.slow = newSlowStatements(log, cfg.SlowStatements)
 	return db.startClock(ctx, log)
 }
 

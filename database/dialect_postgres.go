@@ -27,7 +27,6 @@ const (
 
 	connectPatience   = 10 * time.Second
 	statementPatience = 30 * time.Second
-	migrationLockWait = 30 * time.Second
 	// A connection is given up after the server has been silent on it for about this time.
 	silencePatience = 30 * time.Second
 )
@@ -87,7 +86,7 @@ func parsePostgres(address string) (*pgx.ConnConfig, error) {
 		return nil, errors.New("the database URL is not understood: " + err.Error()) // the driver masks the password
 	}
 	defaults := map[string]string{
-		"application_name":                    "openintent",
+		"application_name":                    ownSessions(),
 		"timezone":                            "UTC",
 		"lock_timeout":                        milliseconds(lockPatience),
 		"statement_timeout":                   milliseconds(statementPatience),

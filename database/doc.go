@@ -2,7 +2,7 @@
 //
 // # Model
 //
-// A DB is opened from a URL; its schema is brought up to date under a lock before Open returns. All work happens in
+// A DB is opened from a URL; its schema is brought up to date under a lock before Open returns, unless the caller forbids it. All work happens in
 // closures that get a Tx:
 //
 //	Write          changes; commits when the closure returns nil, rolls back on an error or a panic
@@ -40,6 +40,13 @@
 // PostgreSQL plans each statement once for all arguments, by its statistics. Therefore the settings of the sessions allow only
 // plans that use indexes, the schema hides from PostgreSQL how few rows the usual intent has, and RenewStatistics renews the
 // statistics of growing tables early. A test checks that every statement then uses its whole key (e2e/soak).
+//
+// # Releases
+//
+// Programs of two releases may work on one PostgreSQL database (docs/upgrading.md). The tables of applied migrations, the books, say what
+// was applied and by which releases' programs (schema.go). A program refuses a database that programs of two later releases have brought
+// up to date. Otherwise it applies what is missing (migrate.go): one program at a time, each migration in a transaction of its own, and
+// none waits for a table for more than two seconds at a time. Migrate and Inspect do that, or say what it would do, without a DB.
 //
 // # What holds
 //

@@ -2,15 +2,25 @@ package database
 
 import (
 	"context"
+	"io/fs"
 	"time"
+
+	"openintent/database/migrations"
 )
 
 // Internals that the tests of this package use from outside.
 var (
-	OpenWithMigrations = open
-	Numbered           = numbered
-	GrowingPauses      = growingPauses
+	OpenWithSchema = open
+	MigrateTo      = migrate
+	InspectFor     = inspect
+	Numbered       = numbered
+	GrowingPauses  = growingPauses
 )
+
+// OpenWithMigrations is Open with the migrations of a first release.
+func OpenWithMigrations(ctx context.Context, cfg Config, files fs.FS) (*DB, error) {
+	return open(ctx, cfg, migrations.Schema{Files: files, Releases: []migrations.Release{{Name: "0.1"}}})
+}
 
 // Reconnecting paces attempts as a Notifier does.
 type Reconnecting struct{ reconnecting }

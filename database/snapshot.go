@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
-	"log/slog"
 	"time"
 
 	"openintent/database/migrations"
@@ -21,7 +19,7 @@ func ReadSnapshot(ctx context.Context, address string, fn func(tx *Tx) error) er
 		return fmt.Errorf("opening the database: %w", err)
 	}
 	db := &DB{dialect: dialect, clock: time.Now}
-	if err = requireSchema(ctx, dialect, migrations.Files); err == nil {
+	if err = requireSchema(ctx, dialect, migrations.Current); err == nil {
 		err = db.Read(ctx, fn)
 	}
 	return errors.Join(err, db.finish())
@@ -65,26 +63,22 @@ func openPostgresSnapshot(ctx context.Context, address string) (dialect, error) 
 }
 
 // requireSchema refuses a database whose schema is older or newer than that of this program.
-func requireSchema(ctx context.Context, dialect dialect, files fs.FS) error {
+func requireSchema(ctx context.Context, dialect dialect, of migrations.Schema) error {
 	migrator, err := dialect.migrator()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = migrator.pool.Close() }()
-	provider, err := migrator.provider(files, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	current, newest, err := provider.GetVersions(ctx)
+	seen, err := migrator.look(ctx, of)
 	switch {
 	case err != nil:
-		return fmt.Errorf("reading the schema's version: %w", err)
-	case current < newest:
-		return fmt.Errorf("the database has schema version %d, and this program version %d; start this program's server on it once, "+
-			"or use the program that wrote it", current, newest)
-	case current > newest:
-		return fmt.Errorf("the database has schema version %d, but this program knows only versions up to %d; "+
-			"use the newer program that wrote it", current, newest)
+		return err
+	case len(seen.Pending) > 0:
+		return fmt.Errorf("%w: %d of release %s; run openintent migrate first, or use the program that wrote it",
+			ErrBehind, len(seen.Pending), seen.Release)
+	case seen.Newer != "":
+		return fmt.Errorf("the database has the schema of release %s, and this program that of %s; use the newer program",
+			seen.Newer, seen.Release)
 	}
 	return nil
 }

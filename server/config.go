@@ -20,6 +20,7 @@ type Config struct {
 	SettingsFile string `name:"settings-file" env:"OPENINTENT_SETTINGS_FILE" aliases:"config" help:"YAML file with settings under the names of these flags; flags and variables precede it. Read when the server starts."`
 
 	DatabaseURL string `name:"database-url" env:"OPENINTENT_DATABASE_URL" default:"sqlite:./openintent.db" help:"Where to keep data: sqlite:PATH, sqlite::memory: or postgres://USER@HOST/NAME."`
+	Migrate     bool   `name:"migrate" env:"OPENINTENT_MIGRATE" default:"true" negatable:"" help:"Whether to bring the database's schema up to date at the start; without it, the server refuses a database that openintent migrate has not brought up to date."`
 	HTTPAddr    string `name:"http-addr" env:"OPENINTENT_HTTP_ADDR" default:"127.0.0.1:8000" help:"Address for REST, as host:port; port 0 picks one."`
 	GRPCAddr    string `name:"grpc-addr" env:"OPENINTENT_GRPC_ADDR" default:"127.0.0.1:50051" help:"Address for gRPC, as host:port; port 0 picks one."`
 	AdminAddr   string `name:"admin-addr" env:"OPENINTENT_ADMIN_ADDR" help:"Address for whoever runs the server, as host:port: /healthz, /readyz, /metrics and /debug/pprof, without TLS and without keys; empty for none."`
@@ -93,6 +94,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		DatabaseURL:      "sqlite:./openintent.db",
+		Migrate:          true,
 		HTTPAddr:         "127.0.0.1:8000",
 		GRPCAddr:         "127.0.0.1:50051",
 		DefaultAccess:    "open",

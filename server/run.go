@@ -62,7 +62,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 		logger = tracing.Logged(logger)
 	}
 	db, err := database.Open(ctx, database.Config{
-		URL: cfg.DatabaseURL, Clock: cfg.Clock, Logger: logger, SlowStatements: cfg.SlowStatements, Hooks: cfg.Hooks,
+		URL: cfg.DatabaseURL, Clock: cfg.Clock, Logger: logger, SlowStatements: cfg.SlowStatements, Hooks: cfg.Hooks, AsItIs: !cfg.Migrate,
 	})
 	if err != nil {
 		return err

@@ -40,6 +40,8 @@
 // it sent and did not store comes again under new numbers. If the old stream may have crashed, the new one stores what already lies
 // in the logs before it sends that. So a delivery that makes servers crash becomes a dead letter in the end.
 //
+// Programs of release 0.1 know nothing of that. While one works on the database, no stream sends ahead (beside.go).
+//
 // An acknowledgement of a delivery that is not stored yet waits until it is, on every replica (acknowledge_ahead.go).
 //
 // A subscription may let messages wait for company: with compose, until their sender is silent; with digests, until it is time for a

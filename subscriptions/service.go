@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -66,6 +67,9 @@ type Service struct {
 	poster    *poster
 	monitor   *monitor
 	polling   *loop.Loop
+	// beside is true while programs of release 0.1 work on the database, too.
+	beside        atomic.Bool
+	lookingBeside *loop.Loop
 }
 
 // New makes the room. It registers what happens to subscriptions when an agent departs or an intent is purged. It also
@@ -84,6 +88,7 @@ func New(cfg Config) *Service {
 	s.monitor = newMonitor(s)
 	s.polling = loop.New("poll for changes that no wake-up announced", s.lookAgain, cfg.Logger, s.poll)
 	s.renewing = loop.New("renew the leases on subscriptions", cmp.Or(cfg.RenewEvery, renewEvery), cfg.Logger, s.renew)
+	s.lookingBeside = loop.New("look for programs of release 0.1", besideEvery, cfg.Logger, s.lookBeside).Slowing(time.Minute)
 	cfg.Agents.OnDeparted(endSubscriptions)
 	cfg.Messaging.OnSubscribeAgent(s.followAgent)
 	cfg.Messaging.OnPurged(dropPurged)
@@ -103,6 +108,14 @@ func (s *Service) Start() {
 			s.logger.Warn("could not end the leases of the previous process; they last until they run out", "error", err)
 		}
 	}
+	if s.db.Engine() == database.PostgreSQL {
+		ctx, cancel := context.WithTimeout(context.Background(), besidePatience)
+		defer cancel()
+		if err := s.lookBeside(ctx); err != nil {
+			s.logger.Warn("could not look for programs of release 0.1; will try again", "error", err)
+		}
+		s.lookingBeside.Start()
+	}
 	s.renewing.Start()
 	s.settler.start()
 	s.poster.start()
@@ -117,6 +130,7 @@ func (s *Service) Stop() {
 	s.poster.stop()
 	s.settler.stop()
 	s.renewing.Stop()
+	s.lookingBeside.Stop()
 }
 
 // poll finds the changes that no wake-up announced, for the poster and for everything that the monitor observes.

@@ -115,6 +115,7 @@ func (st *deliveryStream) run(ctx context.Context) error {
 // deliverDue makes the stream active if possible, and sends what is due. wait is how long to wait for a wake-up before the next
 // call.
 func (st *deliveryStream) deliverDue(ctx context.Context) (wait time.Duration, err error) {
+	st.stayBehind(ctx)
 	seen, err := st.refresh(ctx)
 	if err != nil {
 		return 0, err
@@ -135,7 +136,7 @@ func (st *deliveryStream) deliverDue(ctx context.Context) (wait time.Duration, e
 			return 0, err
 		}
 	}
-	if st.ledger == nil && !st.careful && !seen.sub.windowed() && seen.hasNews() {
+	if st.ledger == nil && !st.careful && !seen.sub.windowed() && seen.hasNews() && !st.service.beside.Load() {
 		return 0, st.goAhead(ctx)
 	}
 	if st.ledger != nil {

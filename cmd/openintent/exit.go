@@ -31,6 +31,8 @@ const (
 	// exitConflict means that the call came too late or that something is taken: a closed channel, an ended intent,
 	// an expired message, a name in use.
 	exitConflict
+	// exitBehind means that a database lacks migrations.
+	exitBehind
 
 	// exitInterrupted is the code that shells report for a program that SIGINT ended.
 	exitInterrupted = 130

@@ -20,6 +20,8 @@ type commands struct {
 	Backup backupCommand `cmd:"" group:"Server" help:"Copy a SQLite database into a file, while a server serves it."`
 	Check  checkCommand  `cmd:"" group:"Server" help:"Check that all rows of a database fit together; exit code 1 if not."`
 
+	Migrate migrateCommand `cmd:"" group:"Server" help:"Bring the schema of a server's database up to date, or say what that would do."`
+
 	Ask       askCommand       `cmd:"" group:"Messages" help:"Ask an agent or a role and print the answer."`
 	Notify    notifyCommand    `cmd:"" group:"Messages" help:"Tell an agent or a role something."`
 	Broadcast broadcastCommand `cmd:"" group:"Messages" help:"Tell everyone on a channel something."`
@@ -72,6 +74,7 @@ func (commands) Help() string {
    7  the answering agent's handler failed
    8  an event log does not verify
    9  too late or taken: a closed channel, an ended intent, a name in use
+  10  migrate --check: the database lacks migrations
  130  interrupted`
 }
 

@@ -166,15 +166,15 @@ func makeTemplate(ctx context.Context, conn *sql.Conn, name string) error {
 	return err
 }
 
-// hashMigrations hashes the names and contents of PostgreSQL's migrations, and the options with which databases are made.
+// hashMigrations hashes the names and contents of PostgreSQL's migrations, their releases, and the options with which databases are made.
 func hashMigrations() ([]byte, error) {
 	hash := sha256.New()
-	hash.Write([]byte(freshOptions))
-	err := fs.WalkDir(migrations.Files, database.PostgreSQL.String(), func(path string, entry fs.DirEntry, err error) error {
+	_, _ = fmt.Fprint(hash, freshOptions, migrations.Current.Releases)
+	err := fs.WalkDir(migrations.Current.Files, database.PostgreSQL.String(), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		content, err := fs.ReadFile(migrations.Files, path)
+		content, err := fs.ReadFile(migrations.Current.Files, path)
 		hash.Write([]byte(path))
 		hash.Write(content)
 		return err

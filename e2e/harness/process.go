@@ -21,7 +21,6 @@ import (
 
 // process runs the built program.
 type process struct {
-	program string
 	options Options
 	command *exec.Cmd  // nil while it does not run
 	ended   chan error // the end of command, once
@@ -33,7 +32,7 @@ func (p *process) start(tb testing.TB, log *log) server.Addresses {
 		"serve", "--database-url", p.options.URL, "--http-addr", "127.0.0.1:0", "--grpc-addr", "127.0.0.1:0",
 		"--api-keys", p.options.APIKeys, "--log-format", "json",
 	}, p.options.Flags...)
-	command := exec.Command(p.program, arguments...)
+	command := exec.Command(p.options.Program, arguments...)
 	command.Dir = tb.TempDir()
 	stderr, err := command.StderrPipe()
 	if err != nil {

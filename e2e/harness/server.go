@@ -29,6 +29,8 @@ type Options struct {
 	TLS *tls.Config
 	// Flags are further arguments of a server in a separate process, such as --retention=1h.
 	Flags []string
+	// Program is the path of the program that a separate process runs, such as that of another release; empty means this one's.
+	Program string
 }
 
 // Server is a server under test with its clients.
@@ -84,7 +86,10 @@ func Start(tb testing.TB, options Options) *Server {
 func StartProcess(tb testing.TB, options Options) *Server {
 	tb.Helper()
 	options = options.withDefaults(tb)
-	return begin(tb, options, &process{program: Executable(tb), options: options})
+	if options.Program == "" {
+		options.Program = Executable(tb)
+	}
+	return begin(tb, options, &process{options: options})
 }
 
 func (o Options) withDefaults(tb testing.TB) Options {
@@ -157,6 +162,16 @@ func (s *Server) process(tb testing.TB) *os.Process {
 		tb.Fatal("only a running server in a separate process has an id and takes signals")
 	}
 	return process.command.Process
+}
+
+// Become makes a stopped or killed server in a separate process run another program from its next start on.
+func (s *Server) Become(tb testing.TB, program string) {
+	tb.Helper()
+	process, ok := s.run.(*process)
+	if !ok {
+		tb.Fatal("only a server in a separate process can become another program")
+	}
+	process.options.Program = program
 }
 
 // Start starts a stopped or killed server again, on the same database.

@@ -36,4 +36,9 @@
 // PostgreSQL's connections, cuts the clients' connections, freezes replicas, and floods them with messages of one key. One
 // replica neither sends nor receives notifications. Receivers reconnect to any replica with their cursors. The test prints the
 // seed, and fails only if there are findings.
+//
+// # Releases
+//
+// With the build tag upgrade, another test replaces the replicas by those of another release, in both directions, in place of the faults
+// (releases_test.go). The agents then use only what both releases have.
 package torture

@@ -23,13 +23,13 @@ import (
 
 func (w *world) listenChannel(ctx context.Context, agent string, at place) {
 	f := w.newFollowing(agent, "SSE of a channel", at.name+" in "+w.label(at.intent), Once)
-	f.receiver.Intent, f.receiver.Channel, f.receiver.Annotations = at.intent, at.id, annotated(agent)
+	f.receiver.Intent, f.receiver.Channel, f.receiver.Annotations = at.intent, at.id, w.annotated(agent)
 	f.startListening(ctx, w, "/v1/subscribe/channels/"+at.id)
 }
 
 func (w *world) listenIntent(ctx context.Context, agent, intent string) {
 	f := w.newFollowing(agent, "SSE of an intent", w.label(intent), Once)
-	f.receiver.Intent, f.receiver.Events, f.receiver.Annotations = intent, true, annotated(agent)
+	f.receiver.Intent, f.receiver.Events, f.receiver.Annotations = intent, true, w.annotated(agent)
 	f.startListening(ctx, w, "/v1/subscribe/intents/"+intent)
 }
 

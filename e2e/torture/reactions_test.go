@@ -23,6 +23,9 @@ const (
 
 // startReacting lets some senders react to messages, each by a program of its own.
 func (w *world) startReacting(ctx context.Context) {
+	if w.plain {
+		return
+	}
 	for _, name := range senderNames()[:3] {
 		w.startSender(ctx, w.client(name, "reacting of "+name), (*client).react, 150*time.Millisecond)
 	}

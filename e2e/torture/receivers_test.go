@@ -203,7 +203,7 @@ const includeAnnotations = "annotations"
 
 // annotated reports whether an agent's streams of channels and intents ask for annotations. Some agents' streams do not, to show
 // that they get none.
-func annotated(agent string) bool { return agent != bert && agent != answerer }
+func (w *world) annotated(agent string) bool { return !w.plain && agent != bert && agent != answerer }
 
 // label returns a readable name for an intent.
 func (w *world) label(intent string) string {

@@ -17,13 +17,13 @@ import (
 func (w *world) followChannel(ctx context.Context, agent string, at place) {
 	f := w.newFollowing(agent, "gRPC stream of a channel", at.name+" in "+w.label(at.intent), Once)
 	f.receiver.Intent, f.receiver.Channel = at.intent, at.id
-	f.receiver.Annotations = annotated(agent)
+	f.receiver.Annotations = w.annotated(agent)
 	f.startStream(ctx, w, &openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: at.id}})
 }
 
 func (w *world) followIntent(ctx context.Context, agent, intent string) {
 	f := w.newFollowing(agent, "gRPC stream of an intent", w.label(intent), Once)
-	f.receiver.Intent, f.receiver.Events, f.receiver.Annotations = intent, true, annotated(agent)
+	f.receiver.Intent, f.receiver.Events, f.receiver.Annotations = intent, true, w.annotated(agent)
 	f.startStream(ctx, w, &openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_IntentId{IntentId: intent}})
 }
 

@@ -40,13 +40,33 @@ func TestNothingIsLostUnderTorture(t *testing.T) {
 	}
 
 	w := newWorld(t, *seed, replicas)
-	receiving, endReceiving := context.WithCancel(t.Context())
+	c := &chaos{
+		t: t, random: rand.New(rand.NewPCG(*seed, 0)), world: w, postgres: postgres, url: url,
+		injected: make(map[string]int), flooded: w.quietChannel("flooded"), longest: min(*duration/8, 20*time.Second),
+	}
+	w.live(func(ctx context.Context) {
+		breaking, endBreaking := context.WithTimeout(ctx, *duration)
+		defer endBreaking()
+		c.run(breaking)
+	})
+
+	var findings []Finding
+	w.change(func(h *History) { findings = Check(h) }) // a webhook may still be posted once more
+	t.Logf("\n%s\n%s\n%s\n%s", w.report(), w.slowest(), w.transports(), c.report())
+	tell(t, findings)
+	harness.RequireWhole(t, url)
+}
+
+// live lets agents send and receive while do runs. At the end, when all faults have stopped, senders and askers finish their work,
+// everything is answered, and everyone receives the rest.
+func (w *world) live(do func(ctx context.Context)) {
+	receiving, endReceiving := context.WithCancel(w.t.Context())
 	defer func() {
 		endReceiving()
 		w.receivers.Wait()
 	}()
 	w.startReceivers(receiving)
-	sending, endSending := context.WithCancel(t.Context())
+	sending, endSending := context.WithCancel(w.t.Context())
 	defer func() {
 		endSending()
 		w.senders.Wait()
@@ -54,15 +74,8 @@ func TestNothingIsLostUnderTorture(t *testing.T) {
 	}()
 	w.startSenders(sending)
 	w.startTiming(sending)
-	c := &chaos{
-		t: t, random: rand.New(rand.NewPCG(*seed, 0)), world: w, postgres: postgres, url: url,
-		injected: make(map[string]int), flooded: w.quietChannel("flooded"), longest: min(*duration/8, 20*time.Second),
-	}
-	breaking, endBreaking := context.WithTimeout(t.Context(), *duration)
-	defer endBreaking()
-	c.run(breaking)
+	do(w.t.Context())
 
-	// At the end all faults stop. Senders and askers finish their work, everything is answered, and everyone receives the rest.
 	close(w.stopping)
 	w.senders.Wait()
 	w.awaitReceivers()
@@ -70,14 +83,6 @@ func TestNothingIsLostUnderTorture(t *testing.T) {
 	w.awaitReceivers()
 	w.pickUp(sending)
 	w.readLogs(sending)
-	endReceiving()
-	w.receivers.Wait()
-
-	var findings []Finding
-	w.change(func(h *History) { findings = Check(h) }) // a webhook may still be posted once more
-	t.Logf("\n%s\n%s\n%s\n%s", w.report(), w.slowest(), w.transports(), c.report())
-	tell(t, findings)
-	harness.RequireWhole(t, url)
 }
 
 // awaitReceivers waits until every receiver has everything that it must receive, or until no missing message has come for a

@@ -25,6 +25,8 @@ type world struct {
 	began    time.Time
 	replicas []*harness.Server
 	lines    [][]*harness.Line // by replica
+	// plain lets agents use only what every release has.
+	plain bool
 
 	channels []place
 	// intents contains the ids of the plain intent and of the restricted one.

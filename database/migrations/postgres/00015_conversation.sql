@@ -3,7 +3,6 @@
 -- What messages carry beyond RFC-0021; NULL for a message that carries none of it.
 ALTER TABLE messages ADD COLUMN thread_position bigint; -- of the thread's first message, where the sender gave a parent
 ALTER TABLE messages ADD COLUMN conversation bytea;     -- the other fields, as JSON
-CREATE INDEX messages_thread ON messages (intent_no, thread_position, position) WHERE thread_position IS NOT NULL;
 
 -- What happened to messages, each in its own place of the intent's log. An annotation goes with its message.
 CREATE TABLE annotations (
@@ -23,6 +22,5 @@ CREATE INDEX annotations_channel ON annotations (intent_no, channel_no, position
 
 -- +goose Down
 DROP TABLE annotations;
-DROP INDEX messages_thread;
 ALTER TABLE messages DROP COLUMN conversation;
 ALTER TABLE messages DROP COLUMN thread_position;

@@ -5,9 +5,7 @@ ALTER TABLE idempotency_keys ADD COLUMN conversation blob;
 
 -- The id of the thread's first message, where the message names a thread. It finds the thread when the first message is gone.
 ALTER TABLE messages ADD COLUMN thread_id text;
-CREATE INDEX messages_thread_id ON messages (thread_id) WHERE thread_id IS NOT NULL;
 
 -- +goose Down
-DROP INDEX messages_thread_id;
 ALTER TABLE messages DROP COLUMN thread_id;
 ALTER TABLE idempotency_keys DROP COLUMN conversation;

@@ -22,10 +22,6 @@ CREATE TABLE dispositions (
     PRIMARY KEY (intent_no, position, agent_id)
 ) WITHOUT ROWID;
 
--- Finds what an agent wrote in a thread.
-CREATE INDEX messages_thread_sender ON messages (intent_no, thread_position, sender, ordinal) WHERE thread_position IS NOT NULL;
-
 -- +goose Down
-DROP INDEX messages_thread_sender;
 DROP TABLE dispositions;
 DROP TABLE surfacings;
