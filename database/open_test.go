@@ -209,7 +209,7 @@ func TestReplicasOpenTogether(t *testing.T) {
 	results := make([]error, 4)
 	for i := range results {
 		all.Go(func() {
-			db, err := database.OpenWithMigrations(t.Context(), database.Config{URL: address, MaxConnections: 2}, scratch)
+			db, err := database.OpenWithMigrations(t.Context(), database.Config{URL: address, Connections: database.Connections{Write: 1, Read: 1}}, scratch)
 			if err != nil {
 				results[i] = err
 				return

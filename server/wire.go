@@ -75,6 +75,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		MaxPayloadBytes: cfg.MaxPayloadBytes, Retention: cfg.Retention, LookAgain: cfg.LookAgain,
 		Notifications: cfg.Notifications, Refusal: refusalForm(logger), Kept: cfg.Kept,
 		ObserveBatch: metrics.batchCommitted, ObserveNotifications: metrics.notified, ObserveRefused: metrics.messageRefused,
+		ObserveLoss: metrics.entriesLost,
 	})
 	r.invites = invites.New(invites.Config{DB: db, Channels: r.channels, Keys: r.keys, Logger: logger})
 	metrics.watchQueue(r.messaging.Waiting)

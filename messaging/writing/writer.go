@@ -34,6 +34,10 @@ type Writer struct {
 	observe func(size int, atOnce bool)
 	refused func(reason string)
 	queue   *queue
+	// troubled is true once the database was away, until nameLosses has compared the logs. moves is how often another server of the
+	// database had become the primary by then. Both belong to the writer's goroutine.
+	troubled bool
+	moves    int64
 
 	mutex    sync.Mutex
 	running  bool
@@ -52,6 +56,8 @@ type Config struct {
 	// why a message did not get into the queue.
 	ObserveBatch   func(size int, atOnce bool)
 	ObserveRefused func(reason string)
+	// Lost is told that an intent's log ends after a position, although it was stored up to another one.
+	Lost func(intentID string, after, through int64)
 }
 
 // submission is a draft in the queue, and the channel on which its sender hears what became of it.
@@ -88,7 +94,7 @@ func New(cfg Config) *Writer {
 	return &Writer{
 		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, hub: cfg.Hub, logger: cfg.Logger,
 		observe: cfg.ObserveBatch, refused: cfg.ObserveRefused,
-		audiences: newAudiences(), cache: newOptimisticCache(), brakes: newBrakes(), queue: newQueue(), finished: make(chan struct{}),
+		audiences: newAudiences(), cache: newOptimisticCache(cfg.Lost), brakes: newBrakes(), queue: newQueue(), finished: make(chan struct{}),
 	}
 }
 
@@ -207,12 +213,14 @@ func (w *Writer) commit(batch []*submission) (again []*submission) {
 		w.observe(len(batch)-len(b.passedOver), b.atOnce)
 		b.wakeReaders()
 		b.deliver()
+		w.nameLosses()
 		return b.passedOver
 	case database.IsCommitUnknown(err):
 		// The lost transaction may hold its locks for a while. Once the writer gets them, it looks for each message.
 		for _, s := range batch {
 			s.uncertain = true
 		}
+		w.noteTrouble()
 		w.hub.WakeUp(b.topics()...) // there may be something to see
 		return batch
 	case database.IsConflict(err):
@@ -246,6 +254,9 @@ func (w *Writer) commitSingly(batch []*submission) (again []*submission) {
 // fail tells the senders that their messages could not be stored. It keeps those that may be stored after all when the
 // database is away: the writer goes on looking for their outcome for a while.
 func (w *Writer) fail(batch []*submission, err error) (again []*submission) {
+	if database.IsUnavailable(err) {
+		w.noteTrouble()
+	}
 	w.logger.Error("messages could not be stored", "messages", len(batch), "error", err)
 	for _, s := range batch {
 		if s.uncertain && database.IsUnavailable(err) {
