@@ -295,3 +295,26 @@ func TestPostgresSettings(t *testing.T) {
 	require.Equal(t, map[string]string{"application_name": "mine", "TimeZone": "UTC", "lock_timeout": "77",
 		"statement_timeout": "88", "idle_in_transaction_session_timeout": "30000"}, settings(parsed.String()))
 }
+
+// A DB has as many places for transactions as its configuration says, and otherwise the usual number.
+func TestPoolsAreAsLargeAsConfigured(t *testing.T) {
+	for _, test := range []struct {
+		connections  database.Connections
+		writers      int
+		reads, heavy int
+	}{
+		{database.Connections{}, 8, 8, 2},
+		{database.Connections{Write: 3, Read: 2, Heavy: 5}, 3, 2, 5},
+	} {
+		each(t, func(cfg *database.Config) { cfg.Connections = test.connections }, func(t *testing.T, db *database.DB) {
+			if db.Engine() == database.SQLite {
+				test.writers = 1
+				if test.connections.Read == 0 {
+					test.reads = 4
+				}
+			}
+			writers, readers, heavy := db.FreePlaces()
+			require.Equal(t, []int{test.writers, test.reads, test.heavy}, []int{writers, readers, heavy})
+		})
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -24,7 +25,8 @@ const (
 	between = 5 * time.Second
 )
 
-// failures are the ways in which the cluster loses its primary. Each breaks it and returns how to repair it.
+// failures are the ways in which the cluster loses its primary. Each breaks it and returns how to repair it. A Patroni that hung is
+// killed, as its watchdog would do it, and begins anew: Patroni 3.0 takes the lead again if it just goes on after it has lost it.
 var failures = []struct {
 	name   string
 	happen func(c *cluster, primary, other *node) (repair func())
@@ -44,14 +46,17 @@ var failures = []struct {
 		return func() {}
 	}},
 	{"the primary's machine hangs", func(c *cluster, primary, _ *node) func() {
-		frozen := append([]int{primary.patroniPID(c.t)}, primary.processes(c.t)...)
-		signal(syscall.SIGSTOP, frozen...)
-		return func() { signal(syscall.SIGCONT, frozen...) }
+		patroni, frozen := primary.patroniPID(c.t), primary.processes(c.t)
+		signal(syscall.SIGSTOP, append([]int{patroni}, frozen...)...)
+		return func() {
+			signal(syscall.SIGKILL, patroni) // as its watchdog would
+			signal(syscall.SIGCONT, frozen...)
+		}
 	}},
 	{"the primary's Patroni hangs, and PostgreSQL goes on", func(c *cluster, primary, _ *node) func() {
-		frozen := primary.patroniPID(c.t)
-		signal(syscall.SIGSTOP, frozen)
-		return func() { signal(syscall.SIGCONT, frozen) }
+		patroni := primary.patroniPID(c.t)
+		signal(syscall.SIGSTOP, patroni)
+		return func() { signal(syscall.SIGKILL, patroni) }
 	}},
 }
 
@@ -83,9 +88,11 @@ func TestNothingIsLostInFailovers(t *testing.T) {
 	w.startSenders(sending)
 	timed := w.startTimed(sending, receiving)
 
+	finish := sync.OnceFunc(func() { close(w.stopping) })
+	defer finish() // also if the test fails before
 	took := c.failOver(w, timed)
 
-	close(w.stopping)
+	finish()
 	w.senders.Wait()
 	w.awaitReceivers()
 	w.answerers.end()
