@@ -65,7 +65,7 @@ torture: ## Break replicas, PostgreSQL and connections for DURATION (SEED to rep
 
 failover: ## Let a cluster of PostgreSQL under Patroni lose its primary for DURATION (SEED to repeat) and check that no message is lost
 	OPENINTENT_TEST_PROGRAM= scripts/with-patroni.sh go test -tags failover -count 1 -timeout 0 -v \
-		-run 'TestNothingIsLostInFailovers' ./e2e/torture -torture.duration $(or $(DURATION),10m) -torture.seed $(SEED)
+		-run 'TestNothingIsLostInFailovers|TestWhatAFailoverLosesIsNamed' ./e2e/torture -torture.duration $(or $(DURATION),10m) -torture.seed $(SEED)
 
 claims: ## Let a crowd fight for ROUNDS requests (1,000) with each engine and check that each takes exactly its answers (SEED to repeat)
 	scripts/with-postgres.sh scripts/test-race.sh -count 1 -timeout 0 -v -run TestExactlySoManyAnswers ./e2e/claims \

@@ -307,14 +307,15 @@ func TestPoolsAreAsLargeAsConfigured(t *testing.T) {
 		{database.Connections{Write: 3, Read: 2, Heavy: 5}, 3, 2, 5},
 	} {
 		each(t, func(cfg *database.Config) { cfg.Connections = test.connections }, func(t *testing.T, db *database.DB) {
+			writers, reads := test.writers, test.reads
 			if db.Engine() == database.SQLite {
-				test.writers = 1
+				writers = 1
 				if test.connections.Read == 0 {
-					test.reads = 4
+					reads = 4
 				}
 			}
-			writers, readers, heavy := db.FreePlaces()
-			require.Equal(t, []int{test.writers, test.reads, test.heavy}, []int{writers, readers, heavy})
+			freeWriters, freeReaders, freeHeavy := db.FreePlaces()
+			require.Equal(t, []int{writers, reads, test.heavy}, []int{freeWriters, freeReaders, freeHeavy})
 		})
 	}
 }

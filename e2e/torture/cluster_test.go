@@ -46,6 +46,8 @@ func openCluster(t *testing.T) *cluster {
 		name := string(rune('a' + i))
 		c.nodes = append(c.nodes, &node{name: name, folder: filepath.Join(folder, name), postgres: postgres, patroni: patroni})
 	}
+	primary, _ := c.primary()
+	c.execute(primary, "CREATE TABLE IF NOT EXISTS probe (number bigint PRIMARY KEY); DELETE FROM probe; INSERT INTO probe VALUES (0)")
 	return c
 }
 

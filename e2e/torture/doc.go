@@ -34,4 +34,11 @@
 // PostgreSQL's connections, cuts the clients' connections, freezes replicas, and floods them with messages of one key. One
 // replica neither sends nor receives notifications. Receivers reconnect to any replica with their cursors. The test prints the
 // seed, and fails only if there are findings.
+//
+// # Failovers
+//
+// With the build tag failover, the same clients use two replicas on a cluster of PostgreSQL under Patroni, which
+// scripts/with-patroni.sh runs with the configuration of docs/cluster.md (failover_test.go). The cluster loses its primary in four
+// ways, in turn. The test also measures how soon calls succeed again once the new primary accepts writes. A second test lets a
+// failover lose commits, and checks that they are named and not served (failover_losses_test.go). Run them with `make failover`.
 package torture

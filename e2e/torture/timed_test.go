@@ -25,20 +25,15 @@ type timed struct {
 	kinds     []string
 }
 
-// firstSuccess is how long after some time a kind of call first succeeded.
-type firstSuccess struct {
-	of    string
-	after time.Duration
-}
-
 func (t *timed) note(kind string) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	t.successes[kind] = append(t.successes[kind], time.Now())
 }
 
-// since returns when each kind of call first succeeded after a time. It waits for those that have not yet.
-func (t *timed) since(tb testing.TB, at time.Time) (firsts []firstSuccess) {
+// after says when each kind of call first succeeded after a time, and which of them took too long. It waits for those that have not
+// yet succeeded.
+func (t *timed) after(tb testing.TB, at time.Time) (firsts string, late []string) {
 	for _, kind := range t.kinds {
 		var found time.Time
 		require.Eventually(tb, func() bool {
@@ -50,9 +45,12 @@ func (t *timed) since(tb testing.TB, at time.Time) (firsts []firstSuccess) {
 			}
 			return index >= 0
 		}, harness.Patience, 20*time.Millisecond, "%s does not succeed any more", kind)
-		firsts = append(firsts, firstSuccess{kind, found.Sub(at)})
+		firsts += fmt.Sprintf("; %s %+.2fs", kind, found.Sub(at).Seconds())
+		if found.Sub(at) > soonEnough {
+			late = append(late, kind)
+		}
 	}
-	return firsts
+	return firsts, late
 }
 
 // timedPatience is how long a timed call may take. It is long, so that what counts is when the server answers.
