@@ -87,7 +87,7 @@ func (w *world) startTimed(sending, receiving context.Context) *timed {
 		})
 		again("ask", func(ctx context.Context, _ *client) error {
 			_, err := replica.As("timer").Messages.Ask(ctx, &openintentv1.AskRequest{
-				ChannelId: channel, To: "responder", Payload: payloadOf("on time?"), TimeoutSeconds: proto.Float64(4),
+				ChannelId: channel, To: "responder", Payload: payloadOf("on time?"), TimeoutSeconds: proto.Float64(2),
 			})
 			return err
 		})
