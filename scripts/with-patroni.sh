@@ -100,7 +100,7 @@ stop() {
     end "$etcd"
   fi
   wait 2>/dev/null || true
-  rm -rf "$home"
+  rm -rf "$home" 2>/dev/null || { sleep 1 && rm -rf "$home"; } || true # something may still have written there
 }
 trap stop EXIT
 trap 'exit 130' INT

@@ -5,6 +5,7 @@ package torture
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -17,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"openintent/e2e/harness"
@@ -47,7 +47,7 @@ func openCluster(t *testing.T) *cluster {
 		c.nodes = append(c.nodes, &node{name: name, folder: filepath.Join(folder, name), postgres: postgres, patroni: patroni})
 	}
 	primary, _ := c.primary()
-	c.execute(primary, "CREATE TABLE IF NOT EXISTS probe (number bigint PRIMARY KEY); DELETE FROM probe; INSERT INTO probe VALUES (0)")
+	c.execute(primary, "CREATE TABLE IF NOT EXISTS probe (number bigint PRIMARY KEY)", "DELETE FROM probe", "INSERT INTO probe VALUES (0)")
 	return c
 }
 
@@ -63,20 +63,23 @@ func (c *cluster) url() string {
 		c.secret, strings.Join(hosts, ","), strings.Join(ports, ","))
 }
 
-// connect connects to one node as the administrator.
-func (c *cluster) connect(ctx context.Context, n *node) (*pgx.Conn, error) {
-	return pgx.Connect(ctx, fmt.Sprintf("postgres://postgres:%s@%s/postgres?sslmode=disable", c.secret, n.postgres))
+// at returns connections to a database of one node, as the administrator. They are made when they are first needed.
+func (c *cluster) at(n *node, database string) *sql.DB {
+	pool, err := sql.Open("pgx", fmt.Sprintf("postgres://postgres:%s@%s/%s?sslmode=disable", c.secret, n.postgres, database))
+	require.NoError(c.t, err)
+	return pool
 }
 
-// execute runs a statement at a node as the administrator.
-func (c *cluster) execute(n *node, statement string) {
+// execute runs statements at a node as the administrator.
+func (c *cluster) execute(n *node, statements ...string) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), harness.Patience)
 	defer cancel()
-	conn, err := c.connect(ctx, n)
-	require.NoError(c.t, err)
-	defer func() { _ = conn.Close(ctx) }()
-	_, err = conn.Exec(ctx, statement)
-	require.NoError(c.t, err)
+	pool := c.at(n, "postgres")
+	defer func() { _ = pool.Close() }()
+	for _, statement := range statements {
+		_, err := pool.ExecContext(ctx, statement)
+		require.NoError(c.t, err)
+	}
 }
 
 // ask makes a request to a node's Patroni, and reads its answer if there is somewhere to read it to.
@@ -164,12 +167,9 @@ func (c *cluster) logs() string {
 // the standby has it.
 func (c *cluster) accepted(n *node) (at time.Time) {
 	c.await("the new primary to accept writes", func(ctx context.Context) bool {
-		conn, err := c.connect(ctx, n)
-		if err != nil {
-			return false
-		}
-		defer func() { _ = conn.Close(ctx) }()
-		_, err = conn.Exec(ctx, "UPDATE probe SET number = number + 1")
+		pool := c.at(n, "postgres")
+		defer func() { _ = pool.Close() }()
+		_, err := pool.ExecContext(ctx, "UPDATE probe SET number = number + 1")
 		at = time.Now()
 		return err == nil
 	})
@@ -179,13 +179,10 @@ func (c *cluster) accepted(n *node) (at time.Time) {
 // promoted waits until a node is no standby any more.
 func (c *cluster) promoted(n *node) {
 	c.await("the standby to take over", func(ctx context.Context) bool {
-		conn, err := c.connect(ctx, n)
-		if err != nil {
-			return false
-		}
-		defer func() { _ = conn.Close(ctx) }()
+		pool := c.at(n, "postgres")
+		defer func() { _ = pool.Close() }()
 		standby := true
-		return conn.QueryRow(ctx, "SELECT pg_is_in_recovery()").Scan(&standby) == nil && !standby
+		return pool.QueryRowContext(ctx, "SELECT pg_is_in_recovery()").Scan(&standby) == nil && !standby
 	})
 }
 

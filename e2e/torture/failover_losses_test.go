@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
@@ -73,8 +72,7 @@ func TestWhatAFailoverLosesIsNamed(t *testing.T) {
 	}()
 
 	// The standby may not come back, so it lacks what follows.
-	c.execute(primary, "ALTER ROLE replicator NOLOGIN")
-	c.execute(primary, "SELECT pg_terminate_backend(pid) FROM pg_stat_replication")
+	c.execute(primary, "ALTER ROLE replicator NOLOGIN", "SELECT pg_terminate_backend(pid) FROM pg_stat_replication")
 	for _, at := range channels {
 		at.lost = at.sendAll("lost", lostEach)
 	}
@@ -126,13 +124,10 @@ func (c *cluster) synchronous(on bool) {
 // awaitMessages waits until a node has a number of messages.
 func (c *cluster) awaitMessages(n *node, number int) {
 	c.await("the standby to have all messages", func(ctx context.Context) bool {
-		conn, err := pgx.Connect(ctx, fmt.Sprintf("postgres://postgres:%s@%s/openintent?sslmode=disable", c.secret, n.postgres))
-		if err != nil {
-			return false
-		}
-		defer func() { _ = conn.Close(ctx) }()
+		pool := c.at(n, "openintent")
+		defer func() { _ = pool.Close() }()
 		var count int
-		err = conn.QueryRow(ctx, "SELECT count(*) FROM messages").Scan(&count)
+		err := pool.QueryRowContext(ctx, "SELECT count(*) FROM messages").Scan(&count)
 		return err == nil && count >= number
 	})
 }
