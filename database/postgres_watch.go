@@ -97,7 +97,9 @@ func newPrimaryWatch(config *pgx.ConnConfig, to target, logger *slog.Logger, mov
 		host.config.ValidateConnect = nil
 		dial := config.DialFunc
 		host.config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			w.mutex.Lock()
 			host.address = address
+			w.mutex.Unlock()
 			return dial(ctx, network, address)
 		}
 		w.hosts = append(w.hosts, host)
