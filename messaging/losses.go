@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// notedLosses is how many intents the log of losses remembers, and notedFor how long, so that it names a loss once even if the
-	// writer and several streams notice it.
+	// notedLosses is how many intents the log of losses remembers, and notedFor how long. So it names and counts a loss once even if the
+	// writer and several streams notice it, and once more if one of them knew of more.
 	notedLosses = 16_384
 	notedFor    = time.Minute
 )

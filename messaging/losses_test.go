@@ -64,8 +64,9 @@ func (l *losses) told(t *testing.T, intentID string) (lost [][2]int64, counted i
 	return lost, l.entries
 }
 
-// The writer names what the database has lost of a log when it writes there again, and the streams do not name it a second time.
-func TestALossIsNamedOnce(t *testing.T) {
+// The writer names what the database has lost of a log when it writes there again. If a stream has named a part of it before, the writer
+// names all, and only the rest is counted.
+func TestALossIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	for _, engine := range databasetest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
@@ -89,7 +90,8 @@ func TestALossIsNamedOnce(t *testing.T) {
 				faulttest.Require(t, f.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
 			}
 			lost, counted := said.told(t, h.channel(t, id).GetIntentId())
-			require.Equal(t, [][2]int64{{kept + 1, kept + 3}}, lost)
+			require.Contains(t, lost, [2]int64{kept + 1, kept + 3})
+			require.LessOrEqual(t, len(lost), 2)
 			require.EqualValues(t, 3, counted)
 		})
 	}
