@@ -1,7 +1,7 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release release-check image deploy-check package check test test-sdks torture upgrade claims leases lease-model quiet search soak siege conformance lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
+.PHONY: help run build release release-check image deploy-check package check test test-sdks torture upgrade claims leases lease-model quiet search soak siege failover conformance lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 
@@ -18,7 +18,7 @@ NAMED = $(COMMIT:%=commit=%) $(DATE:%=date=%)
 IMAGE ?= openintent
 # How long `fuzz` tries each target.
 FUZZTIME ?= 20s
-# How long `torture` (3m) and `soak` with each engine (1h) run, and the seed of the schedules of torture, `claims` and `leases`; 0 picks one.
+# How long `torture` (3m), `failover` (10m) and `soak` with each engine (1h) run, and the seed of the schedules of torture, failover, `claims` and `leases`; 0 picks one.
 DURATION ?=
 SEED ?= 0
 
@@ -80,6 +80,10 @@ torture: ## Break replicas, PostgreSQL and connections for DURATION (SEED to rep
 upgrade: ## Replace replicas of the last release by this one under load, roll back, and check that no message is lost (RESTING between two)
 	previous=$$(scripts/previous-release.sh) && go test -tags upgrade -count 1 -timeout 0 -v -run 'WhileReplicasChange|NextReleaseAndBack' ./e2e/torture \
 		-torture.previous "$$previous" -torture.resting $(or $(RESTING),3s) -torture.seed $(SEED) $(ARGS)
+
+failover: ## Let a cluster of PostgreSQL under Patroni lose its primary for DURATION (SEED to repeat) and check that no message is lost
+	OPENINTENT_TEST_PROGRAM= scripts/with-patroni.sh go test -tags failover -count 1 -timeout 0 -v \
+		-run 'TestNothingIsLostInFailovers|TestWhatAFailoverLosesIsNamed' ./e2e/torture -torture.duration $(or $(DURATION),10m) -torture.seed $(SEED)
 
 claims: ## Let a crowd fight for ROUNDS requests (1,000) with each engine and check that each takes exactly its answers (SEED to repeat)
 	scripts/with-postgres.sh scripts/test-race.sh -count 1 -timeout 0 -v -run TestExactlySoManyAnswers ./e2e/claims \

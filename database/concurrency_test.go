@@ -16,7 +16,7 @@ import (
 // Writers always change two rows together. No reader ever sees them differ, and no change is lost.
 func TestConcurrentUse(t *testing.T) {
 	const workers, turns = 8, 20
-	each(t, func(cfg *database.Config) { cfg.MaxConnections = 6 }, func(t *testing.T, db *database.DB) {
+	each(t, func(cfg *database.Config) { cfg.Connections = database.Connections{Write: 3, Read: 3} }, func(t *testing.T, db *database.DB) {
 		require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error {
 			require.NoError(t, insertThing(tx, 1))
 			return insertThing(tx, 2)
@@ -68,7 +68,7 @@ func TestConcurrentUse(t *testing.T) {
 // Writers get their turns in the order in which they came, however many there are.
 func TestWritersTakeTurns(t *testing.T) {
 	const writers = 40
-	each(t, func(cfg *database.Config) { cfg.MaxConnections = 2 }, func(t *testing.T, db *database.DB) {
+	each(t, func(cfg *database.Config) { cfg.Connections = database.Connections{Write: 1, Read: 1} }, func(t *testing.T, db *database.DB) {
 		var mutex sync.Mutex
 		var order []int
 		var all sync.WaitGroup

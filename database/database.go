@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,12 +29,31 @@ type Config struct {
 	SlowStatements time.Duration
 	// Hooks are for tests.
 	Hooks Hooks
-	// MaxConnections bounds the connections. On PostgreSQL the default is 16, half of them for writing and half for reading,
-	// at least one each. On SQLite it bounds the readers, with a default of 4, besides the one writer. In addition, heavy reads
-	// have two connections, Ping has one, and on PostgreSQL the lane has one.
-	MaxConnections int
+	// Connections bounds the connections. Zero means the defaults.
+	Connections Connections
 	// AsItIs makes Open refuse a database that lacks migrations, with ErrBehind, instead of applying them.
 	AsItIs bool
+}
+
+// Connections are how many connections a DB opens at most; a zero means the default. In addition, Ping has one and, on
+// PostgreSQL, the Lane has one, a Notifier has two, InTurn has one, and the watch has one to each host that the URL names, if it
+// names several.
+type Connections struct {
+	// Write are for Write; the default is 8. SQLite always has one writer.
+	Write int
+	// Read are for Read and ReadStatement; the default is 8 on PostgreSQL and 4 on SQLite.
+	Read int
+	// Heavy are for ReadHeavy; the default is 2.
+	Heavy int
+}
+
+// orDefaults replaces what is zero.
+func (c Connections) orDefaults(engine Engine) Connections {
+	reads := postgresReaders
+	if engine == SQLite {
+		reads = sqliteReaders
+	}
+	return Connections{cmp.Or(c.Write, postgresWriters), cmp.Or(c.Read, reads), cmp.Or(c.Heavy, heavyReaders)}
 }
 
 // Hooks let tests inject faults into Write and observe the statements. They get the caller's context.
@@ -76,7 +96,7 @@ func open(ctx context.Context, cfg Config, of migrations.Schema) (*DB, error) {
 		return nil, fmt.Errorf("opening the database: %w", err)
 	}
 	db := &DB{dialect: dialect, clock: cfg.Clock, hooks: cfg.Hooks}
-	db.heavy = newLine(heavyConnections, heavyWaiting, heavyWaitingEach)
+	db.heavy = newLine(cfg.Connections.orDefaults(dialect.engine()).Heavy, heavyWaiting, heavyWaitingEach)
 	db.close = sync.OnceValue(db.finish)
 	if err := db.start(ctx, cfg, of); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the %s database: %w", dialect.engine(), err), db.Close())
@@ -95,9 +115,9 @@ func (c Config) logger() *slog.Logger {
 func openDialect(ctx context.Context, cfg Config) (dialect, error) {
 	switch scheme, rest, _ := strings.Cut(cfg.URL, ":"); scheme {
 	case "sqlite":
-		return openSQLite(rest, cfg.MaxConnections)
+		return openSQLite(rest, cfg.Connections.orDefaults(SQLite))
 	case "postgres", "postgresql":
-		return openPostgres(ctx, cfg.URL, cfg.MaxConnections)
+		return openPostgres(ctx, cfg)
 	}
 	return nil, errUnknownURL
 }
@@ -188,6 +208,10 @@ func (db *DB) Now() time.Time { return db.clock().UTC().Truncate(time.Microsecon
 func (db *DB) Ping(ctx context.Context) error {
 	return db.read(ctx, pinging, func(tx *Tx) error { return tx.Pipeline(Statement{SQL: "SELECT 1"}) })
 }
+
+// Moves counts how often another server of the database has become the primary while this DB was open. It counts only if the URL
+// names several hosts.
+func (db *DB) Moves() int64 { return db.dialect.moves() }
 
 // Engine returns the engine that stores the data.
 func (db *DB) Engine() Engine { return db.dialect.engine() }

@@ -58,6 +58,8 @@ type dialect interface {
 	forUpdate() string
 	// waitingPlaces returns the bound on transactions that wait for locks; nil if none ever waits.
 	waitingPlaces() waitingPlaces
+	// moves counts the failovers, see DB.Moves.
+	moves() int64
 	in(column string, values any) (sql string, arg any)
 	inRows(columns []Column) (sql string, args []any)
 	insert(table string, columns []Column, suffix string) []Statement

@@ -22,8 +22,9 @@ import (
 )
 
 const (
-	postgresConnections = 16
-	postgresOldest      = 15
+	postgresWriters = 8
+	postgresReaders = 8
+	postgresOldest  = 15
 
 	connectPatience   = 10 * time.Second
 	statementPatience = 30 * time.Second
@@ -41,6 +42,7 @@ type postgresServer struct {
 	lost          atomic.Int64  // when a connection was last found to be lost, in Unix nanoseconds
 	readOnly      atomic.Int64  // when a write last met a read-only session, in Unix nanoseconds
 	turns         postgresTurns
+	watch         *primaryWatch // nil unless the URL names several hosts
 }
 
 // postgresPool is a pool of connections for which callers wait in line.
@@ -50,28 +52,34 @@ type postgresPool struct {
 	gate   *gate[struct{}]
 }
 
-func openPostgres(ctx context.Context, address string, connections int) (dialect, error) {
-	config, err := parsePostgres(address)
+func openPostgres(ctx context.Context, cfg Config) (dialect, error) {
+	config, err := parsePostgres(cfg.URL)
 	if err != nil {
 		return nil, err
 	}
-	return connectPostgres(ctx, address, config, connections)
+	return connectPostgres(ctx, cfg, config)
 }
 
-func connectPostgres(ctx context.Context, address string, config *pgx.ConnConfig, connections int) (dialect, error) {
-	half := max(1, orDefault(connections, postgresConnections)/2)
+func connectPostgres(ctx context.Context, cfg Config, config *pgx.ConnConfig) (dialect, error) {
+	most := cfg.Connections.orDefaults(PostgreSQL)
+	p := &postgresServer{config: config, waiting: newWaitingPlaces(most.Write), turns: postgresTurns{patience: turnPatience}}
+	p.watch = newPrimaryWatch(config, targetOf(cfg.URL), cfg.logger(), p.suspectAll)
+	config.ValidateConnect = p.watch.refusing(config.ValidateConnect)
 	readConfig := config.Copy()
 	readConfig.RuntimeParams[readOnlySessions] = "on"
-	readConfig.ValidateConnect = targetOf(address).reading()
-	p := &postgresServer{config: config, waiting: newWaitingPlaces(half), turns: postgresTurns{patience: turnPatience}}
-	p.writes, p.reads = p.newPool(config, half), p.newPool(readConfig, half)
+	readConfig.ValidateConnect = p.watch.refusing(targetOf(cfg.URL).reading())
+	p.writes, p.reads = p.newPool(config, most.Write), p.newPool(readConfig, most.Read)
 	p.lane = p.newPool(laneConfig(config), 1)
-	p.heavy, p.ping = p.newPool(readConfig, heavyConnections), p.newPool(readConfig, 1)
+	p.heavy, p.ping = p.newPool(readConfig, most.Heavy), p.newPool(readConfig, 1)
 	if err := p.check(ctx); err != nil {
 		return nil, errors.Join(err, p.close(ctx))
 	}
+	p.watch.start()
 	return p, nil
 }
+
+// suspectAll makes every idle connection be checked before its next use.
+func (p *postgresServer) suspectAll() { p.lost.Store(time.Now().UnixNano()) }
 
 // parsePostgres reads the URL and adds the settings that it leaves open. Its errors never show the password.
 func parsePostgres(address string) (*pgx.ConnConfig, error) {
@@ -138,7 +146,11 @@ func (p *postgresServer) newPool(config *pgx.ConnConfig, connections int) *postg
 	suspect := func(_ context.Context, use stdlib.ShouldPingParams) bool {
 		return use.IdleDuration > time.Second || time.Now().Add(-use.IdleDuration).UnixNano() <= p.lost.Load()
 	}
-	db := stdlib.OpenDB(*config, stdlib.OptionShouldPing(suspect),
+	prefer := func(_ context.Context, config *pgx.ConnConfig) error {
+		p.watch.prefer(config)
+		return nil
+	}
+	db := stdlib.OpenDB(*config, stdlib.OptionShouldPing(suspect), stdlib.OptionBeforeConnect(prefer),
 		stdlib.OptionAfterConnect(verified), stdlib.OptionResetSession(p.verifyAgain(config)))
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
@@ -190,6 +202,13 @@ func (p *postgresServer) acquire(ctx context.Context, mode mode) (connection, er
 		return nil, err
 	}
 	return &postgresConnection{Conn: conn, pool: pool}, nil
+}
+
+func (p *postgresServer) moves() int64 {
+	if p.watch == nil {
+		return 0
+	}
+	return p.watch.moves.Load()
 }
 
 func (p *postgresServer) begin(mode mode) string {
@@ -246,6 +265,7 @@ func array[T any](list []T) pgtype.Array[T] {
 }
 
 func (p *postgresServer) close(ctx context.Context) error {
+	p.watch.end()
 	p.turns.close()
 	var errs []error
 	for _, pool := range []*postgresPool{p.heavy, p.ping, p.reads, p.writes, p.lane} {

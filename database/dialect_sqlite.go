@@ -34,7 +34,7 @@ type sqliteFile struct {
 	heavy, ping         *gate[*sqliteConnection] // with connections of the readPool, too
 }
 
-func openSQLite(path string, readers int) (_ dialect, err error) {
+func openSQLite(path string, most Connections) (_ dialect, err error) {
 	s := &sqliteFile{}
 	defer func() {
 		if err != nil {
@@ -68,22 +68,16 @@ func openSQLite(path string, readers int) (_ dialect, err error) {
 	if s.readPool, err = sql.Open("sqlite", s.address(url.Values{"_query_only": {"1"}})); err != nil {
 		return nil, err
 	}
-	readers = orDefault(readers, sqliteReaders)
 	bound(s.writePool, 1)
-	bound(s.readPool, readers+heavyConnections+1)
-	s.writer, s.readers = s.connections(s.writePool, 1), s.connections(s.readPool, readers)
-	s.heavy, s.ping = s.connections(s.readPool, heavyConnections), s.connections(s.readPool, 1)
+	bound(s.readPool, most.Read+most.Heavy+1)
+	s.writer, s.readers = s.connections(s.writePool, 1), s.connections(s.readPool, most.Read)
+	s.heavy, s.ping = s.connections(s.readPool, most.Heavy), s.connections(s.readPool, 1)
 	return s, nil
 }
 
-func orDefault(n, otherwise int) int {
-	if n > 0 {
-		return n
-	}
-	return otherwise
-}
-
 // address returns the file's address with all settings, so that every connection of a pool has them.
+func (s *sqliteFile) moves() int64 { return 0 }
+
 func (s *sqliteFile) address(settings url.Values) string {
 	settings.Set("_busy_timeout", strconv.FormatInt(lockPatience.Milliseconds(), 10))
 	settings.Set("_journal_mode", "WAL")

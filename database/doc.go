@@ -82,6 +82,10 @@
 // again on another one; all other connections are checked before their next use. If no server takes writes, IsUnavailable
 // recognizes the error.
 //
+// If the URL names several hosts, a watch asks each of them every second whether it is the primary (postgres_watch.go). When another
+// one has taken over, the watch closes all connections that lead elsewhere. So nothing waits for a server that hangs, and nothing
+// goes on with an old primary that does not know that it was replaced.
+//
 // Files of SQLite are made for their owner only. A file that cannot be opened is left unchanged, without a lock file beside it.
 //
 // A statement waits a few seconds for a lock (in a Lane a tenth of a second) and may run for half a minute. A connection is

@@ -68,7 +68,7 @@ func TestErrorsOfOthers(t *testing.T) {
 
 // If a context ends while its caller waits for a connection, the caller gets the context's error and not one of the database.
 func TestWaitingInLineEndsWithTheContext(t *testing.T) {
-	each(t, func(cfg *database.Config) { cfg.MaxConnections = 1 }, func(t *testing.T, db *database.DB) {
+	each(t, func(cfg *database.Config) { cfg.Connections = database.Connections{Write: 1, Read: 1} }, func(t *testing.T, db *database.DB) {
 		require.NoError(t, db.Write(t.Context(), func(*database.Tx) error {
 			ctx, cancel := context.WithCancel(t.Context())
 			result := make(chan error, 1)

@@ -50,6 +50,17 @@ func (db *DB) FreeWriters() int {
 	return -1
 }
 
+// FreePlaces returns the numbers of free places for writing, for reading and for heavy reads.
+func (db *DB) FreePlaces() (writers, readers, heavy int) {
+	switch dialect := db.dialect.(type) {
+	case *sqliteFile:
+		readers, heavy = len(dialect.readers.places), len(dialect.heavy.places)
+	case *postgresServer:
+		readers, heavy = len(dialect.reads.gate.places), len(dialect.heavy.gate.places)
+	}
+	return db.FreeWriters(), readers, heavy
+}
+
 // SetTurnPatience changes how long a replica keeps its turns without asking, on a PostgreSQL database. It takes effect with the
 // next session for turns.
 func (db *DB) SetTurnPatience(patience time.Duration) {

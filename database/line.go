@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// heavyConnections is how many heavy reads run simultaneously.
-	heavyConnections = 2
+	// heavyReaders is how many heavy reads run simultaneously, unless Connections says otherwise.
+	heavyReaders = 2
 	// heavyWaiting bounds the heavy reads that wait; heavyWaitingEach bounds those of one caller.
 	heavyWaiting     = 256
 	heavyWaitingEach = 64

@@ -209,7 +209,7 @@ func TestReplicasOpenTogether(t *testing.T) {
 	results := make([]error, 4)
 	for i := range results {
 		all.Go(func() {
-			db, err := database.OpenWithMigrations(t.Context(), database.Config{URL: address, MaxConnections: 2}, scratch)
+			db, err := database.OpenWithMigrations(t.Context(), database.Config{URL: address, Connections: database.Connections{Write: 1, Read: 1}}, scratch)
 			if err != nil {
 				results[i] = err
 				return
@@ -294,4 +294,28 @@ func TestPostgresSettings(t *testing.T) {
 	parsed.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20")
 	require.Equal(t, map[string]string{"application_name": "mine", "TimeZone": "UTC", "lock_timeout": "77",
 		"statement_timeout": "88", "idle_in_transaction_session_timeout": "30000"}, settings(parsed.String()))
+}
+
+// A DB has as many places for transactions as its configuration says, and otherwise the usual number.
+func TestPoolsAreAsLargeAsConfigured(t *testing.T) {
+	for _, test := range []struct {
+		connections  database.Connections
+		writers      int
+		reads, heavy int
+	}{
+		{database.Connections{}, 8, 8, 2},
+		{database.Connections{Write: 3, Read: 2, Heavy: 5}, 3, 2, 5},
+	} {
+		each(t, func(cfg *database.Config) { cfg.Connections = test.connections }, func(t *testing.T, db *database.DB) {
+			writers, reads := test.writers, test.reads
+			if db.Engine() == database.SQLite {
+				writers = 1
+				if test.connections.Read == 0 {
+					reads = 4
+				}
+			}
+			freeWriters, freeReaders, freeHeavy := db.FreePlaces()
+			require.Equal(t, []int{writers, reads, test.heavy}, []int{freeWriters, freeReaders, freeHeavy})
+		})
+	}
 }

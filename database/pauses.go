@@ -13,7 +13,7 @@ const (
 	// longestRetryPause bounds the pauses of Write.
 	longestRetryPause = 250 * time.Millisecond
 	// longestPause bounds the pauses between attempts to replace a lost connection. The first attempt comes immediately.
-	longestPause = 5 * time.Second
+	longestPause = time.Second
 )
 
 // growingPauses returns pauses that grow up to a bound. Each varies randomly by up to half of its length, so that transactions

@@ -40,9 +40,9 @@ func TestTheFirstAttemptToReconnectComesAtOnce(t *testing.T) {
 			require.GreaterOrEqual(t, waited(t.Context()), 2500*time.Microsecond)
 			require.GreaterOrEqual(t, waited(t.Context()), 5*time.Millisecond)
 			for range 20 {
-				require.LessOrEqual(t, waited(t.Context()), 7500*time.Millisecond)
+				require.LessOrEqual(t, waited(t.Context()), 1500*time.Millisecond)
 			}
-			require.GreaterOrEqual(t, waited(t.Context()), 2500*time.Millisecond)
+			require.GreaterOrEqual(t, waited(t.Context()), 500*time.Millisecond)
 			ended, cancel := context.WithCancel(t.Context())
 			cancel()
 			require.Zero(t, waited(ended))

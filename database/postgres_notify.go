@@ -29,6 +29,7 @@ func (p *postgresServer) connectBeside(ctx context.Context, settings map[string]
 	for name, value := range settings {
 		config.RuntimeParams[name] = value
 	}
+	p.watch.prefer(config)
 	return pgx.ConnectConfig(ctx, config)
 }
 

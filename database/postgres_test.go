@@ -87,7 +87,7 @@ func TestConnectionsLostInThePool(t *testing.T) {
 func TestConnectionLostAtCommit(t *testing.T) {
 	address := databasetest.BlankURL(t, database.PostgreSQL)
 	kill := false
-	db := openServer(t, database.Config{URL: address, MaxConnections: 1, Hooks: database.Hooks{BeforeCommit: func(context.Context) error {
+	db := openServer(t, database.Config{URL: address, Connections: database.Connections{Write: 1, Read: 1}, Hooks: database.Hooks{BeforeCommit: func(context.Context) error {
 		if kill {
 			kill = false
 			databasetest.KillConnections(t, address)
@@ -216,8 +216,8 @@ func TestDataErrorsOfPostgres(t *testing.T) {
 // A statement prepared before a migration of another replica works after it.
 func TestSchemaChangesUnderPreparedStatements(t *testing.T) {
 	address := databasetest.BlankURL(t, database.PostgreSQL)
-	db := openServer(t, database.Config{URL: address, MaxConnections: 2})
-	other := openServer(t, database.Config{URL: address, MaxConnections: 2})
+	db := openServer(t, database.Config{URL: address, Connections: database.Connections{Write: 1, Read: 1}})
+	other := openServer(t, database.Config{URL: address, Connections: database.Connections{Write: 1, Read: 1}})
 	read := func() error {
 		return db.Write(t.Context(), func(tx *database.Tx) error {
 			return tx.Pipeline(database.Statement{SQL: "SELECT * FROM things"})

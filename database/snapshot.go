@@ -59,7 +59,7 @@ func openPostgresSnapshot(ctx context.Context, address string) (dialect, error) 
 	for _, plan := range []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin"} {
 		config.RuntimeParams[plan] = "on"
 	}
-	return connectPostgres(ctx, address, config, 2)
+	return connectPostgres(ctx, Config{URL: address, Connections: Connections{Write: 1, Read: 1, Heavy: 1}}, config)
 }
 
 // requireSchema refuses a database whose schema is older or newer than that of this program.

@@ -13,7 +13,7 @@ import (
 
 // A plan that was made while its table was empty is made again once the table is analyzed. It then uses the whole key.
 func TestPlansFollowStatistics(t *testing.T) {
-	db := databasetest.Open(t, database.Config{URL: databasetest.URL(t, database.PostgreSQL), MaxConnections: 2})
+	db := databasetest.Open(t, database.Config{URL: databasetest.URL(t, database.PostgreSQL), Connections: database.Connections{Write: 1, Read: 1}})
 	var text string
 	ask := func(tx *database.Tx) error {
 		in, arguments := tx.InRows(

@@ -101,7 +101,7 @@ func TestHooksOfATransaction(t *testing.T) {
 }
 
 func TestAfterCommitMayBeginATransaction(t *testing.T) {
-	each(t, func(cfg *database.Config) { cfg.MaxConnections = 1 }, func(t *testing.T, db *database.DB) {
+	each(t, func(cfg *database.Config) { cfg.Connections = database.Connections{Write: 1, Read: 1} }, func(t *testing.T, db *database.DB) {
 		done := make(chan error, 1)
 		require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error {
 			tx.AfterCommit(func() {

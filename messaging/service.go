@@ -48,6 +48,8 @@ type Config struct {
 	ObserveBatch func(size int, atOnce bool)
 	// ObserveRefused is told why a message did not get into the writer's queue; nil when nobody counts.
 	ObserveRefused func(reason string)
+	// ObserveLoss is told how many entries of an intent's log the database has lost, as far as this server knows; nil when nobody counts.
+	ObserveLoss func(entries int64)
 	// ObserveNotifications is told how many notifications were sent to other replicas or received from them; nil when nobody
 	// counts.
 	ObserveNotifications func(sent, received int)
@@ -100,6 +102,9 @@ func New(cfg Config) *Service {
 	if cfg.ObserveBatch == nil {
 		cfg.ObserveBatch = func(int, bool) {}
 	}
+	if cfg.ObserveLoss == nil {
+		cfg.ObserveLoss = func(int64) {}
+	}
 	if cfg.ObserveRefused == nil {
 		cfg.ObserveRefused = func(string) {}
 	}
@@ -115,9 +120,10 @@ func New(cfg Config) *Service {
 	if cfg.Notifications {
 		s.relay = wake.NewRelay(s.db, s.logger, cfg.ObserveNotifications, s.hub)
 	}
+	losses := newLossLog(s.logger, s.db.Now, cfg.ObserveLoss)
 	s.writer = writing.New(writing.Config{
 		DB: s.db, Intents: s.intents, Channels: s.channels, Hub: s.hub, Logger: s.logger,
-		ObserveBatch: cfg.ObserveBatch, ObserveRefused: cfg.ObserveRefused, Tracing: cfg.Tracing,
+		ObserveBatch: cfg.ObserveBatch, ObserveRefused: cfg.ObserveRefused, Tracing: cfg.Tracing, Lost: losses.note,
 	})
 	s.intents.Usage().Include(intents.UsagePart{
 		Table: "messages", Key: "position",
@@ -127,7 +133,7 @@ func New(cfg Config) *Service {
 	s.offers = newOffers(s.db, s.logger, orDefault(cfg.RecordEvery, defaultRecordEvery))
 	s.tails = following.New(following.Config{
 		DB: s.db, Reader: s.reader, Hub: s.hub, Logger: s.logger, LookAgain: s.lookAgain, Offered: s.offers.record,
-		Handing: cfg.Handing,
+		Handing: cfg.Handing, Lost: losses.note,
 	})
 	if cfg.Kept > 0 {
 		s.keep(cfg.Kept)

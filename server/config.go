@@ -51,10 +51,14 @@ type Config struct {
 	StatusCadence  time.Duration `name:"status-cadence" env:"OPENINTENT_STATUS_CADENCE" default:"60s" help:"How often an agent that holds work on an agent channel posts a status; after five times as long without a word it is presumed dead."`
 	RepomeshIntent string        `name:"repomesh-intent" env:"OPENINTENT_REPOMESH_INTENT" help:"Id of the intent in which agents meet that speak RepoMesh's protocol; without it, the server makes the intent repomesh at first use."`
 
+	DatabaseWriteConnections int `name:"database-write-connections" env:"OPENINTENT_DATABASE_WRITE_CONNECTIONS" default:"0" help:"How many connections for writing to open to PostgreSQL at most; 0 means 8. SQLite always has one."`
+	DatabaseReadConnections  int `name:"database-read-connections" env:"OPENINTENT_DATABASE_READ_CONNECTIONS" default:"0" help:"How many connections for reading to open at most; 0 means 8 with PostgreSQL and 4 with SQLite."`
+	DatabaseHeavyConnections int `name:"database-heavy-connections" env:"OPENINTENT_DATABASE_HEAVY_CONNECTIONS" default:"0" help:"How many connections for large reads, such as pages of lists, to open at most; 0 means 2."`
+
 	LogLevel  string `name:"log-level" env:"OPENINTENT_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"What to log: debug, info, warn or error."`
 	LogFormat string `name:"log-format" env:"OPENINTENT_LOG_FORMAT" default:"auto" enum:"auto,text,json" help:"How to log: text, json, or auto (text on a terminal, JSON otherwise)."`
 
-	TraceContents bool `name:"trace-contents" env:"OPENINTENT_TRACE_CONTENTS" default:"false" help:"Whether spans of events on agent channels carry the beginning of what the events say (input.value); only where traces are sent to a collector."`
+	TraceContents  bool          `name:"trace-contents" env:"OPENINTENT_TRACE_CONTENTS" default:"false" help:"Whether spans of events on agent channels carry the beginning of what the events say (input.value); only where traces are sent to a collector."`
 	SlowStatements time.Duration `name:"slow-statements" env:"OPENINTENT_SLOW_STATEMENTS" default:"0s" help:"How long a statement on the database, or the wait for a connection to it, must take to be logged; 0 logs none."`
 
 	MaxPayloadBytes  int           `name:"max-payload-bytes" env:"OPENINTENT_MAX_PAYLOAD_BYTES" default:"262144" help:"Bound of a message's payload with its metadata, in bytes."`
@@ -155,6 +159,9 @@ func (c Config) validate() error {
 	if c.QuotaMessages < 0 || c.QuotaBytes < 0 {
 		return errors.New("OPENINTENT_QUOTA_MESSAGES_PER_SECOND and OPENINTENT_QUOTA_BYTES_PER_SECOND must not be negative; 0 is no bound")
 	}
+	if err := c.checkConnections(); err != nil {
+		return err
+	}
 	for _, address := range []struct{ name, value string }{
 		{"OPENINTENT_HTTP_ADDR", c.HTTPAddr},
 		{"OPENINTENT_GRPC_ADDR", c.GRPCAddr},
@@ -176,6 +183,25 @@ func (c Config) validate() error {
 	for _, check := range []func() error{c.checkClientNames, c.checkTokens, c.validateHosts, c.validateOrigins, c.validateDoors} {
 		if err := check(); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// mostConnections bounds each of the pools of connections. A PostgreSQL server that takes more is rare, and each costs it memory.
+const mostConnections = 1000
+
+func (c Config) checkConnections() error {
+	for _, pool := range []struct {
+		name string
+		size int
+	}{
+		{"OPENINTENT_DATABASE_WRITE_CONNECTIONS", c.DatabaseWriteConnections},
+		{"OPENINTENT_DATABASE_READ_CONNECTIONS", c.DatabaseReadConnections},
+		{"OPENINTENT_DATABASE_HEAVY_CONNECTIONS", c.DatabaseHeavyConnections},
+	} {
+		if pool.size < 0 || pool.size > mostConnections {
+			return fmt.Errorf("%s must be from 0 to %d; 0 means the default", pool.name, mostConnections)
 		}
 	}
 	return nil

@@ -24,6 +24,8 @@ type metrics struct {
 	doors    *prometheus.CounterVec
 	// behindLog counts commits, see intents.Config.ObserveLead.
 	behindLog prometheus.Counter
+	// lost counts entries of logs that the database has lost, see messaging.Config.ObserveLoss.
+	lost prometheus.Counter
 }
 
 func newMetrics() *metrics {
@@ -66,6 +68,10 @@ func newMetrics() *metrics {
 			Help: "Commits to intents whose newest time lies more than a second ahead of the clock, which was set back.",
 		}),
 	}
+	m.lost = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "openintent_lost_entries_total",
+		Help: "Entries of intents' logs that were stored and that the database no longer has, as far as this server knew of them.",
+	})
 	m.refused = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "openintent_write_refused_total",
 		Help: "Messages that were refused before the writer's queue, by reason: a quota, or too many waiting messages.",
@@ -75,7 +81,7 @@ func newMetrics() *metrics {
 		Help: "Answered requests of doors, by door and HTTP status. What a door then calls counts among the calls.",
 	}, []string{"door", "status"})
 	m.registry.MustRegister(m.refused, m.doors, m.requests, m.duration, m.inFlight, m.streams, m.batches, m.atOnce, m.notices,
-		m.behindLog,
+		m.behindLog, m.lost,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -106,6 +112,8 @@ func (m *metrics) batchCommitted(size int, atOnce bool) {
 }
 
 func (m *metrics) messageRefused(reason string) { m.refused.WithLabelValues(reason).Inc() }
+
+func (m *metrics) entriesLost(entries int64) { m.lost.Add(float64(entries)) }
 
 // watchQueue reports the state of the writer's queue whenever somebody asks for metrics.
 func (m *metrics) watchQueue(waiting func() (messages, intentsAside int)) {

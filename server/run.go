@@ -63,6 +63,9 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	}
 	db, err := database.Open(ctx, database.Config{
 		URL: cfg.DatabaseURL, Clock: cfg.Clock, Logger: logger, SlowStatements: cfg.SlowStatements, Hooks: cfg.Hooks, AsItIs: !cfg.Migrate,
+		Connections: database.Connections{
+			Write: cfg.DatabaseWriteConnections, Read: cfg.DatabaseReadConnections, Heavy: cfg.DatabaseHeavyConnections,
+		},
 	})
 	if err != nil {
 		return err

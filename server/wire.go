@@ -81,6 +81,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		Notifications: cfg.Notifications, Refusal: refusalForm(logger), Kept: cfg.Kept,
 		ObserveBatch: metrics.batchCommitted, ObserveNotifications: metrics.notified, ObserveRefused: metrics.messageRefused,
 		Tracing: traced.ofDrafts(), Handing: traced.ofHanding(),
+		ObserveLoss: metrics.entriesLost,
 	})
 	r.invites = invites.New(invites.Config{DB: db, Channels: r.channels, Keys: r.keys, Logger: logger})
 	metrics.watchQueue(r.messaging.Waiting)

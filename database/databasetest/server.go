@@ -149,6 +149,28 @@ func (s *Server) Shell(tb testing.TB, commands string, environment ...string) st
 	return strings.TrimSpace(string(output))
 }
 
+// Freeze suspends the server with all its processes, until Thaw. It still takes connections, as a machine that hangs does, and answers
+// nothing.
+func (s *Server) Freeze(tb testing.TB) { s.signal(tb, syscall.SIGSTOP) }
+
+// Thaw resumes a frozen server.
+func (s *Server) Thaw(tb testing.TB) { s.signal(tb, syscall.SIGCONT) }
+
+// signal sends a signal to all of the server's processes.
+func (s *Server) signal(tb testing.TB, signal syscall.Signal) {
+	tb.Helper()
+	pid := s.command.Process.Pid
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, child := range append([]string{strconv.Itoa(pid)}, strings.Fields(string(children))...) {
+		if pid, err = strconv.Atoi(child); err == nil {
+			_ = syscall.Kill(pid, signal) // some may have ended meanwhile
+		}
+	}
+}
+
 // Maintenance returns the URL of the database that every server has under the same name.
 func (s *Server) Maintenance() string { return s.url("postgres") }
 

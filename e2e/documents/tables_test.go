@@ -252,3 +252,15 @@ func anchors(page string) (names []string) {
 	}
 	return names
 }
+
+// The page about clusters shows the configuration with which make failover runs Patroni, as it stands.
+func TestThePageShowsTheClustersConfiguration(t *testing.T) {
+	for _, b := range blocks(readDocument(t, "docs/cluster.md")) {
+		if b.language == "yaml" {
+			require.Equal(t, readDocument(t, "docs/cluster/patroni.yaml"), b.text)
+			require.Contains(t, readDocument(t, "scripts/with-patroni.sh"), "cp docs/cluster/patroni.yaml")
+			return
+		}
+	}
+	t.Fatal("the page shows no configuration")
+}

@@ -24,7 +24,7 @@ func TestFrozenReplica(t *testing.T) {
 	url := databasetest.URL(t, database.PostgreSQL)
 	frozen := harness.StartProcess(t, harness.Options{URL: url})
 	other := harness.StartProcess(t, harness.Options{URL: url})
-	db := databasetest.Open(t, database.Config{URL: url, MaxConnections: 2})
+	db := databasetest.Open(t, database.Config{URL: url, Connections: database.Connections{Write: 1, Read: 1}})
 	held := newPlace(t, other, "held")
 	freezeHolding(t, frozen, db, held)
 	defer frozen.Thaw(t)

@@ -41,4 +41,11 @@
 //
 // With the build tag upgrade, another test replaces the replicas by those of another release, in both directions, in place of the faults
 // (releases_test.go). The agents then use only what both releases have.
+//
+// # Failovers
+//
+// With the build tag failover, the same clients use two replicas on a cluster of PostgreSQL under Patroni, which
+// scripts/with-patroni.sh runs with the configuration of docs/cluster.md (failover_test.go). The cluster loses its primary in four
+// ways, in turn. The test also measures how soon calls succeed again once the new primary accepts writes. A second test lets a
+// failover lose commits, and checks that they are named and not served (failover_losses_test.go). Run them with `make failover`.
 package torture

@@ -46,6 +46,21 @@ func (s *sharedPage) hold(before *sharedPage, found anchor) {
 	s.setAnchor()
 }
 
+// nameLoss names what the log has lost since the page before, as far as the tail can tell. Of a channel it can tell only while the
+// log has not grown as far again.
+func (t *tail) nameLoss(before, next *sharedPage) {
+	if next.losses.count == before.losses.count {
+		return
+	}
+	after := next.Head.LastPosition
+	if !next.byOrdinal() {
+		after = min(after, next.losses.from-1)
+	}
+	if after < before.Head.LastPosition {
+		t.tails.Lost(before.Head.IntentID, after, before.Head.LastPosition)
+	}
+}
+
 // setAnchor sets the anchor to the newest of the shared items, if that is newer.
 func (s *sharedPage) setAnchor() {
 	if len(s.Items) == 0 {

@@ -59,6 +59,8 @@ type Config struct {
 	Offered func(agent string, at time.Time, messages ...*message.Message)
 	// Handing is told of each message that is handed to a client; nil when nobody wants to know.
 	Handing reading.Handing
+	// Lost is told that an intent's log ends, or goes on differently, after a position, although it had come as far as another one.
+	Lost func(intentID string, after, through int64)
 }
 
 // Tails are the tails of all scopes that somebody follows.
@@ -196,6 +198,7 @@ func (t *tail) run(ctx context.Context) {
 			t.tails.Logger.Warn("a followed scope could not be read; the tail looks again", "error", err)
 			next = before
 		}
+		t.nameLoss(before, next)
 		if next != before {
 			next.number = number
 			t.publish(next)

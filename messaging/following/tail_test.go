@@ -67,11 +67,11 @@ func newWrites(t *testing.T, p *channelstest.Place) *writes {
 	logger := slog.New(slog.DiscardHandler)
 	w.writer = writing.New(writing.Config{
 		DB: p.DB, Intents: p.Intents, Channels: p.Channels, Hub: w.hub, Logger: logger,
-		ObserveBatch: func(int, bool) {}, ObserveRefused: func(string) {},
+		ObserveBatch: func(int, bool) {}, ObserveRefused: func(string) {}, Lost: func(string, int64, int64) {},
 	})
 	w.writer.Start()
 	t.Cleanup(w.writer.Stop)
-	w.tails = New(Config{DB: p.DB, Reader: reading.Reader{Intents: p.Intents, Channels: p.Channels}, Hub: w.hub, Logger: logger})
+	w.tails = New(Config{DB: p.DB, Reader: reading.Reader{Intents: p.Intents, Channels: p.Channels}, Hub: w.hub, Logger: logger, Lost: func(string, int64, int64) {}})
 	return w
 }
 

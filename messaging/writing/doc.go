@@ -57,7 +57,8 @@
 //
 // When the database loses commits under a running server, it gives places in the logs a second time. What the writer has cached
 // of the lost commits does not count, because heads are compared by their tags. The same holds for audiences (audience_cache.go), for
-// which the head keeps a separate tag, and for rules, because an epoch never comes again.
+// which the head keeps a separate tag, and for rules, because an epoch never comes again. After the database was away the writer
+// compares all heads that it has cached with the logs, and names what is lost (losses.go).
 //
 // # What a commit leaves to do
 //

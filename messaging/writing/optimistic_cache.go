@@ -32,6 +32,8 @@ type optimisticCache struct {
 	requests    *lru.Cache[string, cached[message.Message]]
 	presences   *lru.Cache[string, presenceOrNone]
 	generations int64
+	// lost is told of a log that ends after a position, although the writer left it at a later one.
+	lost func(intentID string, after, through int64)
 }
 
 // cachedHead is an intent's head as the writer's last commit left it. What is cached of the intent beside it belongs to the
@@ -56,12 +58,12 @@ type presenceOrNone struct {
 	recorded bool
 }
 
-func newOptimisticCache() *optimisticCache {
+func newOptimisticCache(lost func(intentID string, after, through int64)) *optimisticCache {
 	heads, _ := lru.New[int64, *cachedHead](keptHeads) // fails only for a size that is not positive, as do the others
 	counts, _ := lru.New[channels.Key, cached[channels.Count]](keptCounts)
 	requests, _ := lru.New[string, cached[message.Message]](keptRequests)
 	presences, _ := lru.New[string, presenceOrNone](keptPresences)
-	return &optimisticCache{heads: heads, counts: counts, requests: requests, presences: presences}
+	return &optimisticCache{heads: heads, counts: counts, requests: requests, presences: presences, lost: lost}
 }
 
 // keep sets how many entries of each kind are cached.
@@ -167,6 +169,9 @@ func (c *optimisticCache) learnHead(head *intents.Head, began intents.Head) (gen
 	if unmoved {
 		known.head, known.contested = head.Copy(), false
 		return known.generation
+	}
+	if ok && began.LastPosition < known.head.LastPosition {
+		c.lost(head.IntentID, began.LastPosition, known.head.LastPosition)
 	}
 	c.generations++
 	c.heads.Add(head.IntentNo, &cachedHead{head: head.Copy(), generation: c.generations, contested: ok})

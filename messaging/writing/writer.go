@@ -35,6 +35,10 @@ type Writer struct {
 	refused func(reason string)
 	tracing Tracing
 	queue   *queue
+	// troubled is true once the database was away, until nameLosses has compared the logs. moves is how often another server of the
+	// database had become the primary by then. Both belong to the writer's goroutine.
+	troubled bool
+	moves    int64
 
 	mutex    sync.Mutex
 	running  bool
@@ -55,6 +59,8 @@ type Config struct {
 	ObserveRefused func(reason string)
 	// Tracing shows what becomes of drafts.
 	Tracing Tracing
+	// Lost is told that an intent's log ends after a position, although it was stored up to another one.
+	Lost func(intentID string, after, through int64)
 }
 
 // submission is a draft in the queue, and the channel on which its sender hears what became of it.
@@ -93,7 +99,7 @@ func New(cfg Config) *Writer {
 	return &Writer{
 		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, hub: cfg.Hub, logger: cfg.Logger,
 		observe: cfg.ObserveBatch, refused: cfg.ObserveRefused, tracing: cfg.Tracing,
-		audiences: newAudiences(), cache: newOptimisticCache(), brakes: newBrakes(), queue: newQueue(), finished: make(chan struct{}),
+		audiences: newAudiences(), cache: newOptimisticCache(cfg.Lost), brakes: newBrakes(), queue: newQueue(), finished: make(chan struct{}),
 	}
 }
 
@@ -217,12 +223,14 @@ func (w *Writer) commit(batch []*submission) (again []*submission) {
 		b.wakeReaders()
 		w.tracing.show(batch, b, began, nil)
 		b.deliver()
+		w.nameLosses()
 		return b.passedOver
 	case database.IsCommitUnknown(err):
 		// The lost transaction may hold its locks for a while. Once the writer gets them, it looks for each message.
 		for _, s := range batch {
 			s.uncertain = true
 		}
+		w.noteTrouble()
 		w.hub.WakeUp(b.topics()...) // there may be something to see
 		return batch
 	case database.IsConflict(err):
@@ -257,6 +265,9 @@ func (w *Writer) commitSingly(batch []*submission) (again []*submission) {
 // fail tells the senders that their messages could not be stored. It keeps those that may be stored after all when the
 // database is away: the writer goes on looking for their outcome for a while.
 func (w *Writer) fail(batch []*submission, err error) (again []*submission) {
+	if database.IsUnavailable(err) {
+		w.noteTrouble()
+	}
 	w.logger.Error("messages could not be stored", "messages", len(batch), "error", err)
 	for _, s := range batch {
 		if s.uncertain && database.IsUnavailable(err) {
