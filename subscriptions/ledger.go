@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 )
 
 // settleMany is how many deliveries a stream may have sent and not stored before they are stored without delay.
@@ -57,21 +58,24 @@ type ledger struct {
 type ledgerState struct {
 	positions    map[int64]int64
 	settled, end int64
-	// unsettled is how many deliveries are neither stored nor acknowledged. times is how often the ledger was stored.
+	// unsettled is how many deliveries are neither stored nor acknowledged. due is when the first of them is due again; it is zero
+	// without one. times is how often the ledger was stored.
 	unsettled, times int
+	due              time.Time
 }
 
 // state returns a copy of what decides what to read, or the reason why the ledger was fenced.
 func (l *ledger) state() (ledgerState, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	live := 0
+	state := ledgerState{positions: maps.Clone(l.positions), settled: l.settled, end: l.end, times: l.times}
 	for _, number := range l.unsettled {
-		if _, waits := l.unfinished[number]; waits {
-			live++
+		if d, waits := l.unfinished[number]; waits {
+			state.unsettled++
+			state.due = earliest(state.due, d.dueAt)
 		}
 	}
-	return ledgerState{maps.Clone(l.positions), l.settled, l.end, live, l.times}, l.lost
+	return state, l.lost
 }
 
 // position returns how far the stream has come in an intent.
