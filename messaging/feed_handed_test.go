@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/caller"
+	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/wake"
 )
 
@@ -109,6 +110,7 @@ func TestAFeedGoesOnOnlyFromItsEnd(t *testing.T) {
 			"some time":      func(*testing.T, string) {},
 			"lost access":    func(t *testing.T, id string) { h.admit(t, h.channel(t, id).GetIntentId(), "ann") },
 			"with attention": func(*testing.T, string) {},
+			"other rules":    func(t *testing.T, id string) { h.admit(t, h.channel(t, id).GetIntentId(), "bob", "ann") },
 			"as a guest":     func(*testing.T, string) {},
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -117,7 +119,7 @@ func TestAFeedGoesOnOnlyFromItsEnd(t *testing.T) {
 				feed := h.feedOf(t, id, "bob")
 				feed.Reaching = true
 				end := h.endOf(t, feed).End
-				if name != "lost access" {
+				if name != "lost access" && name != "other rules" {
 					between(t, id)
 				}
 				stored := h.overhearLog(t, id, func() {
@@ -132,6 +134,10 @@ func TestAFeedGoesOnOnlyFromItsEnd(t *testing.T) {
 					end = &FeedEnd{head: stored.Before, presence: end.presence, part: end.part}
 					stored.Before.Epoch++ // as if the rules of the epoch after were those of the commit
 					stored.Head.Epoch, end.head = stored.Before.Epoch, stored.Before
+				case "other rules": // as if the commit had made them
+					between(t, id)
+					h.say(t, "ann", id, "so that the rules are known")
+					stored.Head.Epoch = h.endOf(t, feed).End.head.Epoch
 				case "with attention":
 					feed.Filter.Attention = true
 				case "as a guest":
@@ -174,6 +180,22 @@ func TestALogIsHandedOverWhole(t *testing.T) {
 		require.Nil(t, h.overhearLog(t, id, func() {
 			h.edit(t, "ann", h.list(t, "ann", &listRequest{ChannelId: id})[0], "other words")
 		}))
+
+		budgeted := h.withBudget(t, 2)
+		budgetedIn := h.channel(t, budgeted).GetIntentId()
+		_, err := h.intents.CreateCoordinator(asOperator(), &openintentv1.CreateCoordinatorRequest{
+			IntentId: &budgetedIn, AgentId: ptr("carol"),
+		})
+		require.NoError(t, err)
+		whole := true
+		for i := range 5 { // until a brake is put on, of which the same commit tells the coordinator
+			from, to := "ann", "bob"
+			if i%2 == 1 {
+				from, to = to, from
+			}
+			whole = h.overhearLog(t, budgeted, func() { h.tells(t, from, budgeted, to, nil) }) != nil && whole
+		}
+		require.False(t, whole)
 
 		looking := h.messaging.hub.ListenLooking(wake.FeedTopic(h.key(t, id).IntentNo))
 		defer looking.Close()

@@ -24,7 +24,7 @@ func (seen *progress) hasNews() bool {
 // delivery that makes servers crash would come as a first attempt for ever.
 func (st *deliveryStream) goAhead(ctx context.Context) error {
 	l := &ledger{
-		no: st.sub.no, name: st.consumer.name, settler: st.service.settler, wake: st.watch.Wake,
+		no: st.sub.no, id: st.sub.id, subscriber: st.sub.subscriber, name: st.consumer.name, settler: st.service.settler, wake: st.watch.Wake,
 		unfinished: make(map[int64]delivery), acknowledged: make(map[int64]struct{}), moved: make(map[int64]struct{}),
 	}
 	err := st.service.db.Write(ctx, func(tx *database.Tx) error {
