@@ -53,12 +53,13 @@ func (s *Service) HandedFeed(feed Feed, end *FeedEnd, stored *wake.Handover) (pa
 	}
 	seen.findPart()
 	page = FeedPage{Through: stored.Head.LastPosition, Last: stored.Head.LastPosition, End: end}
-	for _, m := range stored.Messages {
+	for i, m := range stored.Messages {
 		entry, keep, known := s.handedEntry(seen, stored, m)
 		if !known {
 			return FeedPage{}, false
 		}
 		if keep {
+			entry.Content = stored.Contents[i]
 			page.Entries = append(page.Entries, entry)
 		}
 	}

@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/prototext"
 
 	"openintent/caller"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/reading"
 	"openintent/messaging/wake"
 )
 
@@ -80,6 +82,11 @@ func TestAFeedGoesOnByWhatIsHandedOver(t *testing.T) {
 				require.Equal(t, c.hidden, len(read.Entries) == 0)
 				for i := range read.Entries {
 					read.Entries[i].Audit = nil // the handover has none
+				}
+				require.Equal(t, wires(t, read.Entries), wires(t, page.Entries))
+				for i := range page.Entries {
+					require.NotNil(t, page.Entries[i].Content)
+					page.Entries[i].Content = nil // all who are handed the message share it
 				}
 				require.Equal(t, read.Entries, page.Entries)
 				require.Equal(t, read.Through, page.Through)
@@ -209,4 +216,14 @@ func TestALogIsHandedOverWhole(t *testing.T) {
 			require.Fail(t, "it was not woken")
 		}
 	})
+}
+
+// wires returns the messages of entries as clients see them.
+func wires(t require.TestingT, entries []reading.Entry) (shown []string) {
+	for _, entry := range entries {
+		message, _, _, err := entry.ToWire()
+		require.NoError(t, err)
+		shown = append(shown, prototext.Format(message))
+	}
+	return shown
 }

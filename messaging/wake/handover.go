@@ -37,6 +37,8 @@ type Handover struct {
 	// intent's log they are everything between the two heads.
 	Messages []*message.Message
 	bytes    int
+	// Contents are those of the messages, for all streams that send them. They are set for an intent's log.
+	Contents []*message.SharedContent
 	// Presences are the agents' records as they were read under the head's lock. The record of an agent that is not
 	// registered is empty but for its id. An agent that is missing was not asked for.
 	Presences map[string]agents.Presence

@@ -58,6 +58,7 @@ func (b *batch) logHandover(intentNo int64) *wake.Handover {
 	b.eachStored(func(m *message.Message) {
 		if m.IntentNo == intentNo && m.Position == through+1 {
 			b.hand(h, m)
+			h.Contents = append(h.Contents, new(message.SharedContent))
 			h.Counts[m.ChannelNo] = *b.counts[m.Key()]
 			through++
 		}
