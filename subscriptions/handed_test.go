@@ -228,14 +228,14 @@ func TestWhatIsDueComesBeforeWhatIsHandedOver(t *testing.T) {
 func TestAnExpiredSubscriptionTakesNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		channel := h.open(t, h.intent(t), "talk")
-		sub := h.subscribe(t, "bob", &createInput{AcknowledgeSeconds: ptr(int32(3600)), ExpiresAt: h.in(time.Minute)})
+		sub := h.subscribe(t, "bob", &createInput{AcknowledgeSeconds: ptr(int32(3600)), ExpiresAt: h.in(leaseTime / 2)})
 		s := h.stream(t, sub, nil)
 		h.warmUp(t, s, sub, channel)
 		for range 2 {
 			h.send(t, "ann", channel, "bob", "in time")
 			require.Equal(t, "in time", textOf(s.next(t).GetMessage()))
 		}
-		h.clock.Advance(time.Minute)
+		h.clock.Advance(leaseTime / 2) // the lease lasts longer
 		h.send(t, "ann", channel, "bob", "too late")
 		faulttest.Require(t, s.end(t), fault.Conflict, "SUBSCRIPTION_ENDED")
 	})
