@@ -27,6 +27,19 @@ func (tx *Tx) InsertIgnore(table string, columns ...Column) []Statement {
 	return tx.insert(table, columns, " ON CONFLICT DO NOTHING")
 }
 
+// Advance returns the statements that insert the rows, or set the columns of those that exist already and whose mark is lower than the
+// given one. The keys are the table's primary key, and no two rows may have the same. A row that is further stays as it is.
+func (tx *Tx) Advance(table string, keys []Column, mark Column, set ...Column) []Statement {
+	marked := append([]Column{mark}, set...)
+	assigned := make([]string, len(marked))
+	for i, name := range names(marked) {
+		assigned[i] = name + " = excluded." + name
+	}
+	at := quoted(mark.Name)
+	return tx.insert(table, joined(keys, marked), " ON CONFLICT ("+strings.Join(names(keys), ", ")+") DO UPDATE SET "+
+		strings.Join(assigned, ", ")+" WHERE "+quoted(table)+"."+at+" < excluded."+at)
+}
+
 func (tx *Tx) insert(table string, columns []Column, suffix string) []Statement {
 	if countRows(table, columns) == 0 {
 		return nil

@@ -113,6 +113,38 @@ func TestInsertIgnore(t *testing.T) {
 	})
 }
 
+// Rows that are further than what is given stay as they are.
+func TestAdvance(t *testing.T) {
+	each(t, nil, func(t *testing.T, db *database.DB) {
+		advance := func(from, to, mark int64) {
+			a, b, n := []int64{}, []string{}, []int64{}
+			for row := from; row < to; row++ {
+				a, b, n = append(a, row), append(b, "b"), append(n, mark+row)
+			}
+			require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error {
+				keys := []database.Column{{Name: "a", Values: a}, {Name: "b", Values: b}}
+				tx.SendWithCommit(tx.Advance("pairs", keys, database.Column{Name: "n", Values: n})...)
+				return nil
+			}))
+		}
+		sum := func() (total int64) {
+			require.NoError(t, db.ReadStatement(t.Context(), func(tx *database.Tx) error {
+				return tx.Pipeline(database.ReadValue(&total, "SELECT COALESCE(SUM(n), 0) FROM pairs"))
+			}))
+			return total
+		}
+		advance(0, 0, 0)
+		require.Zero(t, sum())
+		advance(0, 300, 1000)
+		require.EqualValues(t, 300*1000+300*299/2, sum())
+		advance(0, 1, 1000)
+		advance(0, 300, 500)
+		require.EqualValues(t, 300*1000+300*299/2, sum(), "they are further")
+		advance(299, 301, 2000)
+		require.EqualValues(t, 301*1000+301*300/2+2*1000, sum())
+	})
+}
+
 func TestBulkUpdate(t *testing.T) {
 	const rows = 6000
 	each(t, nil, func(t *testing.T, db *database.DB) {

@@ -45,6 +45,7 @@ type Head struct {
 	dirty       bool       // differs from the stored row
 	raised      bool       // this transaction raised the epoch
 	grown       bool       // this transaction handed out positions
+	toldAbove   bool       // the room above reports that, and not OnAppended
 	named       []string   // agents that the intent names because of this transaction
 }
 
@@ -67,7 +68,7 @@ func (h *Head) Locked() bool { return h.locked }
 func (h *Head) Copy() Head {
 	kept := *h
 	kept.held, kept.expected, kept.pending, kept.named = nil, nil, nil, nil
-	kept.locked, kept.dirty, kept.raised, kept.grown = false, false, false, false
+	kept.locked, kept.dirty, kept.raised, kept.grown, kept.toldAbove = false, false, false, false, false
 	return kept
 }
 
@@ -128,6 +129,13 @@ func (h *Head) TagAudiences() {
 // Name notes that the intent now names agents (see PrepareNaming), or that the room above now lists them there. After the
 // commit, OnNamed reports them, so that agents that wait for messages look again.
 func (h *Head) Name(agentIDs ...string) { h.named = append(h.named, agentIDs...) }
+
+// TellAbove leaves it to the room above to tell, after the commit, that the transaction handed out positions: OnAppended is not
+// called for them. It returns false if the transaction has handed out none.
+func (h *Head) TellAbove() bool {
+	h.toldAbove = h.grown
+	return h.grown
+}
 
 // EventDraft is an event before it has its place in a log.
 type EventDraft struct {

@@ -141,8 +141,8 @@ func (s *Service) OnChanged(fn func(intentNo int64)) {
 }
 
 // OnAppended adds a hook that runs after each commit that gave positions of an intent's log to events, messages or other
-// things that the rooms above keep there. The call only means "look again", and the hook must not block. Add hooks before
-// serving.
+// things that the rooms above keep there, unless the room above tells that itself (Head.TellAbove). The call only means "look
+// again", and the hook must not block. Add hooks before serving.
 func (s *Service) OnAppended(fn func(intentNo int64)) {
 	s.onAppended = append(s.onAppended, fn)
 }
@@ -165,7 +165,7 @@ func (s *Service) announce(tx *database.Tx) {
 			}
 		}
 		for _, appended := range s.onAppended {
-			if head.grown {
+			if head.grown && !head.toldAbove {
 				appended(head.IntentNo)
 			}
 		}

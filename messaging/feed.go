@@ -40,6 +40,8 @@ type FeedPage struct {
 	Last int64
 	// Ended is true when nothing will follow after Through, because the feed's channel is closed or deleted.
 	Ended bool
+	// End is set when the page reaches the log's last position: from there the feed can go on by what is handed over.
+	End *FeedEnd
 }
 
 // ReadFeed reads the entries after a position: at most limit of them, and at most 3 MiB. A page may hold fewer entries,
@@ -68,7 +70,9 @@ func (s *Service) ReadFeed(ctx context.Context, feed Feed, after int64, limit in
 			}
 			page.Entries = append(page.Entries, entry)
 		}
-		page.Ended = seen.ended && page.Through >= page.Last
+		if page.Through >= page.Last {
+			page.Ended, page.End = seen.ended, seen.end()
+		}
 		return nil
 	})
 	return page, err
@@ -117,6 +121,7 @@ type feedView struct {
 	feed Feed
 	// takesPart tells, for a feed that reaches, whether messages to everyone reach the reader.
 	takesPart bool
+	part      reading.Reach
 	// ended is true when the feed's channel is closed or deleted.
 	ended bool
 }
@@ -125,9 +130,8 @@ type feedView struct {
 func (s *Service) view(tx *database.Tx, feed Feed, r reading.LogQuery) (*feedView, error) {
 	view := &feedView{feed: feed}
 	var further []database.Statement
-	var part reading.Reach
 	if feed.Reaching {
-		part, further = reading.PrepareReachIn(feed.IntentNo, feed.By.Agent)
+		view.part, further = reading.PrepareReachIn(feed.IntentNo, feed.By.Agent)
 	}
 	var err error
 	if view.LogPage, err = s.reader.ReadLog(tx, r, []string{feed.By.Agent}, further...); err != nil {
@@ -138,12 +142,17 @@ func (s *Service) view(tx *database.Tx, feed Feed, r reading.LogQuery) (*feedVie
 			return nil, err
 		}
 	}
-	departedAt := view.Presences[feed.By.Agent].DepartedAt
-	view.takesPart = part.TakesPart(feed.IntentNo, view.Access, feed.By.Agent, departedAt, view.Now)
+	view.findPart()
 	if feed.ChannelNo != 0 {
 		return view, s.viewChannel(tx, view)
 	}
 	return view, nil
+}
+
+// findPart finds out whether messages to everyone reach the reader.
+func (v *feedView) findPart() {
+	agent := v.feed.By.Agent
+	v.takesPart = v.part.TakesPart(v.feed.IntentNo, v.Access, agent, v.Presences[agent].DepartedAt, v.Now)
 }
 
 // viewChannel finds out what has become of the feed's only channel. It refuses a reader who takes no part in that channel.

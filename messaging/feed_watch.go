@@ -16,8 +16,17 @@ type Watch struct {
 // WatchIntents begins a watch for an agent, of no intents yet. It wakes when something is stored in one of its intents,
 // when their rules or the agent's record change, and when a further intent begins to reach the agent. Call Close when done.
 func (s *Service) WatchIntents(agentID string) *Watch {
+	return watching(s.hub.ListenLooking, agentID)
+}
+
+// WatchIntentsTaking is WatchIntents for a party that takes what is handed over (Take).
+func (s *Service) WatchIntentsTaking(agentID string) *Watch {
+	return watching(s.hub.Listen, agentID)
+}
+
+func watching(listen func(topics ...any) *wake.Listener, agentID string) *Watch {
 	return &Watch{
-		listener: s.hub.Listen(wake.AgentTopic(agentID), wake.AudienceTopic(agentID)),
+		listener: listen(wake.AgentTopic(agentID), wake.AudienceTopic(agentID)),
 		intents:  make(map[int64]struct{}),
 	}
 }
@@ -26,14 +35,15 @@ func (s *Service) WatchIntents(agentID string) *Watch {
 // filling a channel on which a goroutine would have to wait. All other wake-ups wait for the function, so it must not
 // block, and it must not use a Watch.
 func (s *Service) WatchIntentsCalling(agentID string, woken func()) *Watch {
-	return &Watch{
-		listener: s.hub.ListenCalling(woken, wake.AgentTopic(agentID), wake.AudienceTopic(agentID)),
-		intents:  make(map[int64]struct{}),
-	}
+	return watching(func(topics ...any) *wake.Listener { return s.hub.ListenCalling(woken, topics...) }, agentID)
 }
 
 // C returns the channel on which wake-ups arrive. Wake-ups that come while nobody receives merge into one.
 func (w *Watch) C() <-chan struct{} { return w.listener.Woken() }
+
+// Take returns what was handed over since the last time, and tells whether only a look shows what has happened. If so, the look
+// shows what was handed over too.
+func (w *Watch) Take() (given []*wake.Handover, look bool) { return w.listener.Take() }
 
 // Intents sets which intents are watched, and tells whether there are new ones among them. Set them before you read them:
 // then whatever is stored later wakes.

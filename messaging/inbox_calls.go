@@ -69,7 +69,7 @@ func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Du
 		return page, err
 	}
 	waiting := wait{until: s.db.Now().Add(patience)}
-	listening := s.hub.Listen()
+	listening := s.hub.ListenLooking()
 	defer listening.Close()
 	listened := make(map[any]struct{})
 	for {

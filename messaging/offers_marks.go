@@ -11,43 +11,19 @@ import (
 	"openintent/database"
 )
 
-// writeMarks moves the marks of channels that still exist forward. It first makes the rows and locks them in order, so that
-// among several replicas the one that is further wins.
+// writeMarks moves the marks of channels that still exist forward, with one statement. It locks the rows in order, and among several
+// replicas the one that is further wins.
 func writeMarks(tx *database.Tx, marks map[markKey]offer) error {
 	keys, err := standingMarks(tx, slices.Collect(maps.Keys(marks)))
 	if err != nil || len(keys) == 0 {
 		return err
 	}
-	intentNos, channelNos, agentIDs := markColumns(keys)
-	zeros := make([]int64, len(keys))
-	statements := tx.InsertIgnore("channel_offers", intentNos, channelNos, agentIDs,
-		database.Column{Name: "ordinal", Values: zeros}, database.Column{Name: "offered_at", Values: zeros})
-	in, arguments := tx.InRows(intentNos, channelNos, agentIDs)
-	var behind []markKey
-	statements = append(statements, database.Statement{
-		SQL: "SELECT intent_no, channel_no, agent_id, ordinal FROM channel_offers WHERE " + in +
-			" ORDER BY intent_no, channel_no, agent_id" + tx.ForUpdate(),
-		Args: arguments,
-		Scan: func(row database.Row) error {
-			var key markKey
-			var ordinal int64
-			err := row.Scan(&key.IntentNo, &key.ChannelNo, &key.agent, &ordinal)
-			if ordinal < marks[key].ordinal {
-				behind = append(behind, key)
-			}
-			return err
-		},
-	})
-	if err := tx.Pipeline(statements...); err != nil {
-		return err
-	}
-	ordinals, times := make([]int64, len(behind)), make([]int64, len(behind))
-	for i, key := range behind {
+	ordinals, times := make([]int64, len(keys)), make([]int64, len(keys))
+	for i, key := range keys {
 		ordinals[i], times[i] = marks[key].ordinal, database.Micros(marks[key].at)
 	}
-	intentNos, channelNos, agentIDs = markColumns(behind)
-	return tx.Pipeline(tx.Update("channel_offers", []database.Column{intentNos, channelNos, agentIDs},
-		[]database.Column{{Name: "ordinal", Values: ordinals}, {Name: "offered_at", Values: times}})...)
+	return tx.Pipeline(tx.Advance("channel_offers", markColumns(keys),
+		database.Column{Name: "ordinal", Values: ordinals}, database.Column{Name: "offered_at", Values: times})...)
 }
 
 // standingMarks returns the marks of the channels that are not removed, in order.
@@ -67,15 +43,15 @@ func standingMarks(tx *database.Tx, keys []markKey) ([]markKey, error) {
 	return keys, nil
 }
 
-func markColumns(keys []markKey) (intentNos, channelNos, agentIDs database.Column) {
+func markColumns(keys []markKey) []database.Column {
 	n := len(keys)
 	ofIntents, ofChannels, ofAgents := make([]int64, n), make([]int64, n), make([]string, n)
 	for i, key := range keys {
 		ofIntents[i], ofChannels[i], ofAgents[i] = key.IntentNo, key.ChannelNo, key.agent
 	}
-	return database.Column{Name: "intent_no", Values: ofIntents},
-		database.Column{Name: "channel_no", Values: ofChannels},
-		database.Column{Name: "agent_id", Values: ofAgents}
+	return []database.Column{
+		{Name: "intent_no", Values: ofIntents}, {Name: "channel_no", Values: ofChannels}, {Name: "agent_id", Values: ofAgents},
+	}
 }
 
 // forgetMarks removes the marks of a channel.

@@ -16,7 +16,7 @@ import (
 func (s *Service) acknowledge(ctx context.Context, sub *subscription, numbers []int64, through int64) error {
 	numbers = sorted(numbers)
 	if l := s.settler.of(sub.no); l != nil {
-		if done, err := l.acknowledge(ctx, numbers, through); done || err != nil {
+		if _, done, err := l.acknowledge(ctx, numbers, through); done || err != nil {
 			return err
 		}
 	}

@@ -6,8 +6,10 @@ import (
 	"strconv"
 	"time"
 
+	"openintent/caller"
 	"openintent/database"
 	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/message"
 )
 
@@ -17,6 +19,24 @@ const (
 	// firstSettledLook is the first pause between two looks, and longestSettledLook the longest.
 	firstSettledLook, longestSettledLook = 5 * time.Millisecond, 200 * time.Millisecond
 )
+
+// acknowledgeAhead acknowledges deliveries that a stream of this replica has sent to the caller, without reading anything. It returns
+// nil if only the database can tell what to answer. Then the acknowledgement is not complete.
+func (s *Service) acknowledgeAhead(
+	ctx context.Context, req *openintentv1.AcknowledgeDeliveriesRequest,
+) (*openintentv1.Subscription, error) {
+	c, err := caller.Known(ctx)
+	l := s.settler.named(req.GetSubscriptionId())
+	if err != nil || l == nil || len(req.GetNumbers()) == 0 || req.Through != nil || c.Scope != nil ||
+		l.subscriber != c.Agent && !c.IsOperator {
+		return nil, nil // whoever looks finds out what is wrong
+	}
+	state, done, err := l.acknowledge(ctx, sorted(req.GetNumbers()), 0)
+	if err != nil || !done || state == nil {
+		return nil, err
+	}
+	return state.toWire(true), nil
+}
 
 // acknowledgeThrough acknowledges everything up to a number for a client that opens a stream again. If the server that sent the last
 // deliveries has died and cannot store them, those come again.

@@ -24,7 +24,7 @@ func (seen *progress) hasNews() bool {
 // delivery that makes servers crash would come as a first attempt for ever.
 func (st *deliveryStream) goAhead(ctx context.Context) error {
 	l := &ledger{
-		no: st.sub.no, name: st.consumer.name, settler: st.service.settler, wake: st.watch.Wake,
+		no: st.sub.no, id: st.sub.id, subscriber: st.sub.subscriber, name: st.consumer.name, settler: st.service.settler, wake: st.watch.Wake,
 		unfinished: make(map[int64]delivery), acknowledged: make(map[int64]struct{}), moved: make(map[int64]struct{}),
 	}
 	err := st.service.db.Write(ctx, func(tx *database.Tx) error {
@@ -90,6 +90,7 @@ func (st *deliveryStream) deliverAhead(ctx context.Context, seen *progress) (wai
 		room = 0 // nothing newer overtakes what was lost on the way
 	}
 	ended, sent := false, 0
+	st.handing.begin(seen)
 	for i := range seen.backlogs {
 		for done := false; !done && sent < room; {
 			count := 0
@@ -110,7 +111,10 @@ func (st *deliveryStream) deliverAhead(ctx context.Context, seen *progress) (wai
 		return 0, err
 	}
 	if wait = st.pause(o, full); unsettled+sent > 0 { // these are due again before the stream looks the next time
-		wait = min(wait, time.Duration(st.sub.acknowledgeSeconds)*time.Second)
+		wait = min(wait, st.sub.acknowledgeTime())
+	}
+	if !full && !ended {
+		st.handing.open(room - sent)
 	}
 	return wait, nil
 }
@@ -139,22 +143,33 @@ func (st *deliveryStream) sendPage(
 	if err != nil {
 		return 0, false, false, err
 	}
-	for i, entry := range page.Entries {
+	sent, stale, err := st.sendEntries(ctx, page.Entries)
+	if err != nil || stale > 0 {
+		st.ledger.pass(b.intentNo, stale-1)
+		return sent, false, false, err
+	}
+	st.ledger.pass(b.intentNo, page.Through)
+	st.handing.reached(b.intentNo, page.End)
+	return sent, page.Through >= min(b.through, page.Last) || page.Through <= after, page.Ended, nil
+}
+
+// sendEntries sends what is new among the entries of a page. stale is the position of the first one that was read too long ago to be
+// sent, or 0.
+func (st *deliveryStream) sendEntries(ctx context.Context, entries []reading.Entry) (sent int, stale int64, err error) {
+	for i, entry := range entries {
 		now := st.service.db.Now()
 		if i > 0 && now.Sub(entry.Now) > freshFor {
-			st.ledger.pass(b.intentNo, entry.Position-1)
-			return sent, false, false, nil
+			return sent, entry.Position, nil
 		}
 		if _, shown := entry.At(now, st.sub.reader()); !shown || !st.sub.isNewEnough(entry) {
 			continue
 		}
 		if err := st.sendNew(ctx, entry, now); err != nil {
-			return sent, false, false, err
+			return sent, 0, err
 		}
 		sent++
 	}
-	st.ledger.pass(b.intentNo, page.Through)
-	return sent, page.Through >= min(b.through, page.Last) || page.Through <= after, page.Ended, nil
+	return sent, 0, nil
 }
 
 // sendNew numbers an entry and sends it. It does so only while nobody else can have taken the lease.

@@ -38,6 +38,7 @@ type modelStream struct {
 	cautious [modelIntents]int
 	live     int
 	page     *modelPage
+	hands    modelHands
 	sending  *given
 	flight   *modelFlight
 }
@@ -177,6 +178,7 @@ func (w *aheadWorld) readPage(r *modelReplica) {
 		return
 	}
 	st.live = w.db.live()
+	st.hands = modelHands{looked: true}
 	st.page = &modelPage{
 		intent: intent, after: after, entries: slices.Clone(w.db.logs[intent][after:]),
 		settledFirst: !w.db.waiting(w.clock()),

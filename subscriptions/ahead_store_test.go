@@ -82,6 +82,14 @@ func (s *modelStore) last() (ids [modelIntents]int) {
 	return ids
 }
 
+// end returns the message at the end of a log, or 0.
+func (s *modelStore) end(intent int) int {
+	if log := s.logs[intent]; len(log) > 0 {
+		return log[len(log)-1].id
+	}
+	return 0
+}
+
 // live counts the unfinished rows.
 func (s *modelStore) live() (count int) {
 	for _, row := range s.rows {

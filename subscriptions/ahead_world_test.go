@@ -12,6 +12,8 @@ type aheadWorld struct {
 	draw func(n int) int
 	// without is the rule that is switched off, or empty.
 	without string
+	// handing is true if replicas hand what they write to their streams.
+	handing bool
 	// now is the processes' clock. The database's clock is ahead of it by a time that changes and stays below the skew.
 	now, ahead int
 	// calm is true at the end, when nothing fails any more.
@@ -201,12 +203,17 @@ func (w *aheadWorld) lose() {
 	w.reached["commits were lost"]++
 }
 
-func (w *aheadWorld) write() {
+// write appends an entry to a log, at a replica.
+func (w *aheadWorld) write(r *modelReplica) {
 	intent := w.draw(modelIntents)
 	w.messages++
 	kind := w.draw(12)
 	entry := modelMessage{id: w.messages, visible: kind > 2, poison: kind == 3}
+	handed := modelHandover{intent: intent, after: len(w.db.logs[intent]), before: w.db.end(intent), entry: entry}
 	w.db.logs[intent] = append(w.db.logs[intent], entry)
+	if w.handing {
+		w.hand(r, handed)
+	}
 }
 
 // step does one thing at one replica.
@@ -217,7 +224,7 @@ func (w *aheadWorld) step(lossy bool) {
 		return
 	}
 	steps := []func(){
-		w.write, w.write, w.write,
+		func() { w.write(r) }, func() { w.write(r) }, func() { w.write(r) },
 		func() { w.acquire(r) }, func() { w.acquire(r) }, func() { w.renew(r) }, func() { w.renew(r) },
 		func() { w.reserve(r) }, func() { w.reserve(r) },
 		func() { w.readPage(r) }, func() { w.readPage(r) }, func() { w.readPage(r) },
@@ -234,6 +241,11 @@ func (w *aheadWorld) step(lossy bool) {
 		func() { w.ahead = w.draw(modelSkew) },
 		func() { w.db.giveUp(w.clock()) },
 		func() { w.redriven++; w.db.redrive(w.clock()) },
+	}
+	if w.handing {
+		for range 4 {
+			steps = append(steps, func() { w.take(r) })
+		}
 	}
 	if lossy {
 		steps = append(steps, func() { w.past = w.db.copy() }, w.lose)

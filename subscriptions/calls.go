@@ -130,6 +130,9 @@ func (s *Service) DeleteSubscription(
 func (s *Service) AcknowledgeDeliveries(
 	ctx context.Context, req *openintentv1.AcknowledgeDeliveriesRequest,
 ) (*openintentv1.Subscription, error) {
+	if acknowledged, err := s.acknowledgeAhead(ctx, req); acknowledged != nil || err != nil {
+		return acknowledged, err
+	}
 	sub, err := s.find(ctx, req.GetSubscriptionId())
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func (d *delivery) due(now time.Time) bool {
 // attempted returns the delivery after one more attempt at the time now.
 func (d delivery) attempted(s *subscription, now time.Time) delivery {
 	d.attempts++
-	d.dueAt = now.Add(time.Duration(s.acknowledgeSeconds) * time.Second)
+	d.dueAt = now.Add(s.acknowledgeTime())
 	if d.attempts >= s.maxAttempts {
 		d.givenUpAt = d.dueAt
 	}

@@ -36,13 +36,22 @@
 //	intents' logs ──read──> stream ──send──> client
 //	                           └─> ledger ──settle──> deliveries, positions <── acknowledge
 //
+// A look of such a stream reads the subscription and the logs that have grown. Once it has sent everything, it need not look for what
+// this replica's writer stores next, because the writer hands it over (handed.go). What a handover does not certainly show takes a look:
+// what another replica stored, what hangs on roles or on listed members, a full window, and what is due again. A stream whose messages
+// come with attention always looks.
+//
+//	writer ──commit──> handover ──the log as the stream left it?──┬── yes ──> send
+//	                                                              └── no ───> look
+//
 // Another stream that takes over abandons what is left of the block (block.go), so the old stream can store nothing any more. What
 // it sent and did not store comes again under new numbers. If the old stream may have crashed, the new one stores what already lies
 // in the logs before it sends that. So a delivery that makes servers crash becomes a dead letter in the end.
 //
 // Programs of release 0.1 know nothing of that. While one works on the database, no stream sends ahead (beside.go).
 //
-// An acknowledgement of a delivery that is not stored yet waits until it is, on every replica (acknowledge_ahead.go).
+// An acknowledgement of a delivery that is not stored yet waits until it is, on every replica (acknowledge_ahead.go). At the replica of
+// the stream it reads nothing itself: the transaction that stores it also finds out how the subscription is then (settling_state.go).
 //
 // A subscription may let messages wait for company: with compose, until their sender is silent; with digests, until it is time for a
 // summary. What waits, and for how long, is decided in subscriptions/waiting. Whoever gathers stores what waits, without a number, in the transaction that moves the position
@@ -131,5 +140,6 @@
 // process starts). A consumer whose client no longer accepts anything is replaced somewhat later. When the database loses
 // commits, positions and deliveries go back together. A stream of an own log that has sent a lost number ends, and a gatherer
 // forgets how far it had read logs that lost entries. The subscriptions of a departed agent, and expired subscriptions, deliver
-// nothing more from that moment on, whether or not the sweep has run. Their dead letters can be read until they are deleted.
+// nothing more from that moment on, whether or not the sweep has run. If the agent leaves at another replica and the wake-up is lost, a
+// stream may still send it what is handed over, which is not sent to it by name, until it stores the first of that, a moment later. Their dead letters can be read until they are deleted.
 package subscriptions

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 )
 
 // settleMany is how many deliveries a stream may have sent and not stored before they are stored without delay.
@@ -22,6 +23,8 @@ var errSpent = errors.New("the reserved numbers are spent")
 // refuses what it still holds. Those deliveries come again under new numbers.
 type ledger struct {
 	no int64
+	// id and subscriber are the subscription's, which never change.
+	id, subscriber string
 	// name is the consumer's.
 	name    string
 	settler *settler
@@ -46,32 +49,43 @@ type ledger struct {
 	acknowledged map[int64]struct{}
 	// awaited is true when the stream waits for deliveries to be finished.
 	awaited bool
-	waiters []chan error
+	waiters []chan settlement
+	// described is true if somebody waits for the subscription's state, too.
+	described bool
 	// lost says why the ledger was fenced.
 	lost error
 	// times is how often the ledger was stored.
 	times int
 }
 
+// settlement is what comes of waiting until a ledger is stored. state is how the subscription is then, if it is known.
+type settlement struct {
+	state *summary
+	err   error
+}
+
 // ledgerState is what a ledger had at one moment. What the database has later is never behind it, unless commits were lost.
 type ledgerState struct {
 	positions    map[int64]int64
 	settled, end int64
-	// unsettled is how many deliveries are neither stored nor acknowledged. times is how often the ledger was stored.
+	// unsettled is how many deliveries are neither stored nor acknowledged. due is when the first of them is due again; it is zero
+	// without one. times is how often the ledger was stored.
 	unsettled, times int
+	due              time.Time
 }
 
 // state returns a copy of what decides what to read, or the reason why the ledger was fenced.
 func (l *ledger) state() (ledgerState, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	live := 0
+	state := ledgerState{positions: maps.Clone(l.positions), settled: l.settled, end: l.end, times: l.times}
 	for _, number := range l.unsettled {
-		if _, waits := l.unfinished[number]; waits {
-			live++
+		if d, waits := l.unfinished[number]; waits {
+			state.unsettled++
+			state.due = earliest(state.due, d.dueAt)
 		}
 	}
-	return ledgerState{maps.Clone(l.positions), l.settled, l.end, live, l.times}, l.lost
+	return state, l.lost
 }
 
 // position returns how far the stream has come in an intent.
@@ -159,8 +173,9 @@ func (l *ledger) neverGave(number int64) bool {
 }
 
 // acknowledge acknowledges deliveries that this stream has sent. If it returns false without an error, everything up to the
-// highest number is stored or lost, and the caller acknowledges in the database.
-func (l *ledger) acknowledge(ctx context.Context, numbers []int64, through int64) (done bool, err error) {
+// highest number is stored or lost, and the caller acknowledges in the database. If it returns true, state is the subscription's state
+// after that, if it is known.
+func (l *ledger) acknowledge(ctx context.Context, numbers []int64, through int64) (state *summary, done bool, err error) {
 	l.mutex.Lock()
 	highest, known := max(through, last(numbers)), through == 0
 	for _, number := range numbers {
@@ -170,9 +185,10 @@ func (l *ledger) acknowledge(ctx context.Context, numbers []int64, through int64
 	}
 	if l.lost != nil || highest >= l.next || !known && highest <= l.settled {
 		l.mutex.Unlock()
-		return false, nil
+		return nil, false, nil
 	}
 	if known {
+		l.described = true
 		for _, number := range numbers {
 			delete(l.unfinished, number)
 			l.acknowledged[number] = struct{}{}
@@ -180,13 +196,14 @@ func (l *ledger) acknowledge(ctx context.Context, numbers []int64, through int64
 	}
 	settled := l.flush()
 	l.mutex.Unlock()
-	if err := await(ctx, settled); err != nil {
-		if errors.Is(err, errConsumerLost) || errors.Is(err, errDeadAmong) {
-			err = nil
-		}
-		return false, err
+	outcome := await(ctx, settled)
+	switch {
+	case errors.Is(outcome.err, errConsumerLost), errors.Is(outcome.err, errDeadAmong):
+		return nil, false, nil
+	case outcome.err != nil:
+		return nil, false, outcome.err
 	}
-	return known, nil
+	return outcome.state, known, nil
 }
 
 // settle stores everything that the stream has sent, and reserves further numbers if there are few.
@@ -194,30 +211,26 @@ func (l *ledger) settle(ctx context.Context) error {
 	l.mutex.Lock()
 	settled := l.flush()
 	l.mutex.Unlock()
-	return await(ctx, settled)
+	return await(ctx, settled).err
 }
 
 // flush asks the settler to store the ledger without delay. The channel gets the outcome.
-func (l *ledger) flush() <-chan error {
-	settled := make(chan error, 1)
-	if l.lost != nil {
-		settled <- errConsumerLost
-		return settled
-	}
-	if !l.settler.add(l, 0) {
-		settled <- errConsumerLost
+func (l *ledger) flush() <-chan settlement {
+	settled := make(chan settlement, 1)
+	if l.lost != nil || !l.settler.add(l, 0) {
+		settled <- settlement{err: errConsumerLost}
 		return settled
 	}
 	l.waiters = append(l.waiters, settled)
 	return settled
 }
 
-func await(ctx context.Context, settled <-chan error) error {
+func await(ctx context.Context, settled <-chan settlement) settlement {
 	select {
-	case err := <-settled:
-		return err
+	case outcome := <-settled:
+		return outcome
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return settlement{err: context.Cause(ctx)}
 	}
 }
 
@@ -235,15 +248,15 @@ func (l *ledger) fence(why error) {
 	if l.lost == nil {
 		l.lost = why
 	}
-	answer(l.waiters, errConsumerLost)
+	answer(l.waiters, settlement{err: errConsumerLost})
 	l.waiters = nil
 	l.settler.remove(l)
 	l.wake()
 }
 
-func answer(waiters []chan error, err error) {
+func answer(waiters []chan settlement, outcome settlement) {
 	for _, waiter := range waiters {
-		waiter <- err
+		waiter <- outcome
 	}
 }
 
@@ -256,7 +269,7 @@ func (l *ledger) entry() *entry {
 	}
 	e := &entry{
 		ledger: l, given: l.given, settled: l.settled, last: l.last, end: l.end, positions: make(map[int64]int64, len(l.moved)),
-		acknowledged: slices.Sorted(maps.Keys(l.acknowledged)), waiters: l.waiters,
+		acknowledged: slices.Sorted(maps.Keys(l.acknowledged)), waiters: l.waiters, described: l.described,
 	}
 	if l.low() {
 		e.further = blockSize
@@ -269,7 +282,7 @@ func (l *ledger) entry() *entry {
 	for intentNo := range l.moved {
 		e.positions[intentNo] = l.positions[intentNo]
 	}
-	l.waiters = nil
+	l.waiters, l.described = nil, false
 	return e
 }
 
@@ -293,11 +306,11 @@ func (l *ledger) noteSettled(e *entry) {
 		l.awaited = false
 		l.wake()
 	}
-	var err error
+	outcome := settlement{state: e.state}
 	if e.dead {
-		err = errDeadAmong
+		outcome.err = errDeadAmong
 	}
-	answer(e.waiters, err)
+	answer(e.waiters, outcome)
 }
 
 // putBack returns an entry that was not stored. Those who wait for it wait for the next time.
@@ -305,8 +318,8 @@ func (l *ledger) putBack(e *entry) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.lost != nil {
-		answer(e.waiters, errConsumerLost)
+		answer(e.waiters, settlement{err: errConsumerLost})
 		return
 	}
-	l.waiters = append(l.waiters, e.waiters...)
+	l.waiters, l.described = append(l.waiters, e.waiters...), l.described || e.described
 }

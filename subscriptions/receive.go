@@ -25,7 +25,11 @@ type receiver struct {
 }
 
 func (s *Service) newReceiver(sub *subscription) *receiver {
-	watch := s.messaging.WatchIntents(sub.subscriber)
+	return s.receiverWith(sub, s.messaging.WatchIntents(sub.subscriber))
+}
+
+// receiverWith makes a receiver with a watch for the subscriber.
+func (s *Service) receiverWith(sub *subscription, watch *messaging.Watch) *receiver {
 	watch.Subscription(sub.no)
 	return &receiver{service: s, sub: sub, gatherer: s.newGatherer(sub.no), watch: watch}
 }

@@ -40,6 +40,7 @@ type settler struct {
 
 	mutex sync.Mutex
 	byNo  map[int64]*ledger
+	byID  map[string]*ledger
 	// due says when each ledger that has something to store is stored; the zero time means without delay. It is the process's
 	// time.
 	due                     map[*ledger]time.Time
@@ -59,7 +60,10 @@ type entry struct {
 	given, settled, last, end, further int64
 	positions                          map[int64]int64
 	acknowledged                       []int64
-	waiters                            []chan error
+	waiters                            []chan settlement
+	// described is true if somebody waits for the subscription's state, too; state is it, if it is known.
+	described bool
+	state     *summary
 
 	// skipped, refused and dead are the outcome. skipped is true if somebody else had locked the subscription; refused says
 	// why the ledger counts for nothing any more. beyond is true if a log has lost what was sent.
@@ -69,7 +73,7 @@ type entry struct {
 
 func newSettler(db *database.DB, logger *slog.Logger) *settler {
 	return &settler{
-		db: db, logger: logger, delay: settleDelay, byNo: make(map[int64]*ledger), due: make(map[*ledger]time.Time),
+		db: db, logger: logger, delay: settleDelay, byNo: make(map[int64]*ledger), byID: make(map[string]*ledger), due: make(map[*ledger]time.Time),
 		changed: make(chan struct{}, 1), finished: make(chan struct{}),
 	}
 }
@@ -78,7 +82,7 @@ func newSettler(db *database.DB, logger *slog.Logger) *settler {
 func (s *settler) open(l *ledger) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.byNo[l.no] = l
+	s.byNo[l.no], s.byID[l.id] = l, l
 }
 
 // of returns the ledger of a subscription whose active stream runs on this replica, or nil.
@@ -88,12 +92,20 @@ func (s *settler) of(no int64) *ledger {
 	return s.byNo[no]
 }
 
+// named is of for a subscription's id.
+func (s *settler) named(id string) *ledger {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.byID[id]
+}
+
 func (s *settler) remove(l *ledger) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	delete(s.due, l)
 	if s.byNo[l.no] == l {
 		delete(s.byNo, l.no)
+		delete(s.byID, l.id)
 	}
 }
 
@@ -226,12 +238,12 @@ func (s *settler) settle(entries []*entry) {
 		case isPassing(err):
 			// When the database is back, it may have lost commits, and the logs may have grown again past lost places.
 			e.ledger.fence(errConsumerLost)
-			answer(e.waiters, err)
+			answer(e.waiters, settlement{err: err})
 		case len(entries) > 1:
 			s.settle([]*entry{e})
 		default:
 			e.ledger.fence(err)
-			answer(e.waiters, err)
+			answer(e.waiters, settlement{err: err})
 		}
 	}
 }
@@ -249,7 +261,7 @@ func (s *settler) conclude(e *entry) {
 		s.add(e.ledger, lockedRetry)
 	case e.refused != nil:
 		e.ledger.fence(e.refused)
-		answer(e.waiters, errConsumerLost)
+		answer(e.waiters, settlement{err: errConsumerLost})
 	default:
 		e.ledger.noteSettled(e)
 	}

@@ -12,7 +12,8 @@ import (
 // settleIn stores entries. It locks the subscriptions in order, and stores the entry of each only if its stream still has the
 // lease, nobody else has numbered anything, and the database has everything that was stored before.
 func settleIn(tx *database.Tx, entries []*entry) error {
-	locked, now, err := lockEntries(tx, entries)
+	before, read := prepareStanding(tx, entries)
+	locked, now, err := lockEntries(tx, entries, read...)
 	if err != nil {
 		return err
 	}
@@ -29,12 +30,17 @@ func settleIn(tx *database.Tx, entries []*entry) error {
 		}
 	}
 	sendEntries(tx, entries, locked, now)
+	for _, e := range entries {
+		e.describe(locked[e.ledger.no], before[e.ledger.no])
+	}
 	return nil
 }
 
 // lockEntries locks the subscriptions of entries, unless somebody else has locked them, and finds out which of the acknowledged
-// deliveries are dead letters.
-func lockEntries(tx *database.Tx, entries []*entry) (locked map[int64]*subscription, now time.Time, err error) {
+// deliveries are dead letters. It also runs the further statements.
+func lockEntries(
+	tx *database.Tx, entries []*entry, further ...database.Statement,
+) (locked map[int64]*subscription, now time.Time, err error) {
 	nos := make([]int64, len(entries))
 	var ofNos, numbers, intentNos []int64
 	for i, e := range entries {
@@ -72,7 +78,7 @@ func lockEntries(tx *database.Tx, entries []*entry) (locked map[int64]*subscript
 		})
 	}
 	heads, read := intents.PrepareStates(tx, database.Distinct(intentNos))
-	if err := tx.Pipeline(append(statements, read)...); err != nil {
+	if err := tx.Pipeline(append(append(statements, read), further...)...); err != nil {
 		return nil, now, err
 	}
 	last := make(map[int64]int64, len(*heads))

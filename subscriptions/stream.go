@@ -27,7 +27,7 @@ func (s *Service) StreamDeliveries(
 	if err := s.acknowledgeThrough(ctx, sub, through); err != nil {
 		return err
 	}
-	r := s.newReceiver(sub)
+	r := s.receiverWith(sub, s.messaging.WatchIntentsTaking(sub.subscriber))
 	defer r.close()
 	if _, err := r.refresh(ctx); err != nil {
 		return err
@@ -75,6 +75,8 @@ type deliveryStream struct {
 	announces, active bool
 	// standsBy is the state that was last announced to the client.
 	standsBy bool
+	// handing says how the stream goes on by what is handed over, until it looks again (handed.go).
+	handing handing
 	// ledger is set while the stream sends deliveries before they are stored (ahead.go). careful is true until the stream may
 	// begin with that.
 	ledger  *ledger
@@ -91,6 +93,9 @@ func (st *deliveryStream) run(ctx context.Context) error {
 	}()
 	for {
 		wait, err := st.deliverDue(ctx)
+		if err == nil && wait > 0 {
+			wait, err = 0, st.rest(ctx, wait)
+		}
 		switch {
 		case errors.Is(err, errConsumerLost):
 			st.careful = !st.stopAhead(ctx) || st.careful

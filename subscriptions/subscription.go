@@ -83,6 +83,11 @@ func (s *subscription) posted() bool { return s.webhookURL != "" || s.useEndpoin
 // streamed reports whether agents receive the deliveries with streams and fetches.
 func (s *subscription) streamed() bool { return !s.own() && !s.posted() }
 
+// acknowledgeTime is how long a client may take to acknowledge a delivery before it is due again.
+func (s *subscription) acknowledgeTime() time.Duration {
+	return time.Duration(s.acknowledgeSeconds) * time.Second
+}
+
 // active reports whether the subscription still delivers.
 func (s *subscription) active(now time.Time) bool {
 	return s.endedAt.IsZero() && (s.expiresAt.IsZero() || now.Before(s.expiresAt))

@@ -9,7 +9,6 @@ import (
 	"openintent/database"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
-	"openintent/messaging/wake"
 )
 
 // AnnotatedIntentScope is one intent, by its number, with the annotations of its messages. It is a scope of its own, so that those
@@ -23,8 +22,6 @@ func (n AnnotatedIntentScope) look(t *Tails, tx *database.Tx, before *sharedPage
 		IntentNo: int64(n), Through: math.MaxInt64, Filter: reading.Filter{Annotations: true},
 	})
 }
-
-func (n AnnotatedIntentScope) take(*Tails, *sharedPage, *wake.Handover) *sharedPage { return nil }
 
 func (n AnnotatedIntentScope) admit(seen *sharedPage, by caller.Caller) error {
 	return IntentScope(n).admit(seen, by)
@@ -68,8 +65,6 @@ func (c AnnotatedChannelScope) look(t *Tails, tx *database.Tx, before *sharedPag
 	}
 	return next, nil
 }
-
-func (c AnnotatedChannelScope) take(*Tails, *sharedPage, *wake.Handover) *sharedPage { return nil }
 
 func (c AnnotatedChannelScope) admit(seen *sharedPage, by caller.Caller) error {
 	return ChannelScope(c).admit(seen, by)

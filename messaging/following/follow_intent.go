@@ -61,9 +61,6 @@ func lookAtLog(t *Tails, tx *database.Tx, before *sharedPage, agentIDs []string,
 	return next, nil
 }
 
-// take always asks for a look, because the writer does not hand over logged events.
-func (n IntentScope) take(*Tails, *sharedPage, *wake.Handover) *sharedPage { return nil }
-
 func (n IntentScope) admit(seen *sharedPage, by caller.Caller) error {
 	return seen.Access.Require(by, by.Agent, intents.PermissionRead, seen.Now)
 }

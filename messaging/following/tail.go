@@ -40,11 +40,15 @@ type scope interface {
 	admit(seen *sharedPage, by caller.Caller) error
 	// cursorAt finds the place of the last item up to a position.
 	cursorAt(tx *database.Tx, seen *sharedPage, position int64) (int64, error)
+	// read reads what a follower may see after its cursor, up to the end of what the shared page knows of.
+	read(t *Tails, tx *database.Tx, f *follower) (*reading.LogPage, error)
+}
+
+// taker is a scope that also goes on by what is handed over. The tails of other scopes look each time.
+type taker interface {
 	// take returns the page that follows on another one by what a commit handed over. It returns the same page when the
 	// handover holds nothing new, and nil when only a look can tell.
 	take(t *Tails, before *sharedPage, stored *wake.Handover) *sharedPage
-	// read reads what a follower may see after its cursor, up to the end of what the shared page knows of.
-	read(t *Tails, tx *database.Tx, f *follower) (*reading.LogPage, error)
 }
 
 // Config is what following needs.
@@ -113,9 +117,13 @@ func (t *Tails) enter(followed scope, agent string) (joined *tail, begun int64) 
 	defer t.mutex.Unlock()
 	joined = t.byScope[followed]
 	if joined == nil {
+		listen := t.Hub.ListenLooking
+		if _, takes := followed.(taker); takes {
+			listen = t.Hub.Listen
+		}
 		joined = &tail{
 			tails: t, scope: followed, followers: make(map[string]int),
-			listener: t.Hub.Listen(followed.topics()...),
+			listener: listen(followed.topics()...),
 			latest:   &sharedPage{superseded: make(chan struct{})},
 		}
 		t.byScope[followed] = joined
@@ -270,7 +278,10 @@ func (t *tail) takeOne(seen *sharedPage, stored *wake.Handover) (next *sharedPag
 			next = nil
 		}
 	}()
-	return t.scope.take(t.tails, seen, stored)
+	if scope, takes := t.scope.(taker); takes {
+		return scope.take(t.tails, seen, stored)
+	}
+	return nil
 }
 
 // look reads the scope anew.

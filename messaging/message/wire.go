@@ -1,6 +1,7 @@
 package message
 
 import (
+	"sync"
 	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -41,19 +42,36 @@ func (t Type) ToWire() openintentv1.MessageType { return typesOnTheWire[t] }
 
 // ToWire returns the message as clients see it at a time.
 func (m *Message) ToWire(now time.Time) (*openintentv1.Message, error) {
-	payload, err := m.Payload.OrEmpty().Struct()
+	content, err := m.content()
 	if err != nil {
 		return nil, err
 	}
-	metadata, err := m.Metadata.OrEmpty().Struct()
-	if err != nil {
-		return nil, err
-	}
-	return m.WireWith(Content{payload, metadata}, now), nil
+	return m.WireWith(content, now), nil
 }
 
 // Content is a message's payload and metadata as gRPC carries them.
 type Content struct{ Payload, Metadata *structpb.Struct }
+
+func (m *Message) content() (content Content, err error) {
+	if content.Payload, err = m.Payload.OrEmpty().Struct(); err != nil {
+		return Content{}, err
+	}
+	content.Metadata, err = m.Metadata.OrEmpty().Struct()
+	return content, err
+}
+
+// SharedContent is the content of one message for all streams that send it. The first one that needs it makes it, and nobody changes it.
+type SharedContent struct {
+	once    sync.Once
+	content Content
+	err     error
+}
+
+// Of returns the content. The message is always the same one.
+func (s *SharedContent) Of(m *Message) (Content, error) {
+	s.once.Do(func() { s.content, s.err = m.content() })
+	return s.content, s.err
+}
 
 // WireWith is ToWire for a caller that has the message's content already.
 func (m *Message) WireWith(content Content, now time.Time) *openintentv1.Message {

@@ -21,4 +21,7 @@
 //     the records of sender and addressee were read under the lock and are as they were. Where membership is not listed, it also
 //     holds for messages to everyone.
 //   - It is a moment old, and the outcome of its commit is certain.
+//
+// A durable subscription's stream reads whole logs. It uses a handover of a log only if the commit found the intent's head exactly as
+// the stream had read it, so that nothing at all has happened in the intent in between (messaging.HandedFeed).
 package reading

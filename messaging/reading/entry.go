@@ -30,6 +30,8 @@ type Entry struct {
 	// Attention is what the message asks of the reader. It is nil if the reader did not ask for it, and if the message asks nothing.
 	Attention *attention.Judgement
 
+	// Content is set when several readers share the message's content.
+	Content *message.SharedContent
 	// Encodings are set when several followers may share the entry.
 	Encodings *Encodings
 }
@@ -89,11 +91,22 @@ func (e Entry) ToWire() (message *openintentv1.Message, event, audit *openintent
 		event, err = e.Event.ToWire()
 		return nil, event, nil, err
 	}
-	if message, err = e.Message.ToWire(e.Now); err != nil {
+	if message, err = e.messageToWire(); err != nil {
 		return nil, nil, nil, err
 	}
 	if e.Audit != nil {
 		audit, err = e.Audit.ToWire()
 	}
 	return message, nil, audit, err
+}
+
+func (e Entry) messageToWire() (*openintentv1.Message, error) {
+	if e.Content == nil {
+		return e.Message.ToWire(e.Now)
+	}
+	content, err := e.Content.Of(e.Message)
+	if err != nil {
+		return nil, err
+	}
+	return e.Message.WireWith(content, e.Now), nil
 }

@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"slices"
 	"time"
 
 	"openintent/channels"
@@ -35,19 +36,19 @@ func (r Reader) HandoverSnapshot(h *wake.Handover, now time.Time, agentIDs ...st
 // and the addressee, whose records were read under the lock. Membership of an explicit channel depends on departures, and a
 // role on its holders; those need a new snapshot.
 func (l Snapshot) CanTell(h *wake.Handover) bool {
-	for _, m := range h.Messages {
-		switch {
-		case message.RoleOf(m.Target) != "":
-			return false
-		case l.Channel.Policy == channels.PolicyIntent:
-		case message.ToEveryone(m.Target), !l.agreesWith(h, m.Sender), !l.agreesWith(h, m.Target):
-			return false
-		}
-		if m.AbandonedBy(h.Presences[m.Target]) {
-			return false
-		}
+	return !slices.ContainsFunc(h.Messages, func(m *message.Message) bool { return !l.CanTellOf(h, m) })
+}
+
+// CanTellOf is CanTell for one of the messages.
+func (l Snapshot) CanTellOf(h *wake.Handover, m *message.Message) bool {
+	switch {
+	case message.RoleOf(m.Target) != "":
+		return false
+	case l.Channel.Policy == channels.PolicyIntent:
+	case message.ToEveryone(m.Target), !l.agreesWith(h, m.Sender), !l.agreesWith(h, m.Target):
+		return false
 	}
-	return true
+	return !m.AbandonedBy(h.Presences[m.Target])
 }
 
 // agreesWith tells whether the snapshot has an agent's record as it was under the lock, or does not need it.

@@ -12,7 +12,7 @@
 // to tell. Then everyone who waits there looks immediately. A crash between a commit and its wake-ups makes those who wait look
 // only at the next turn of their slow timer, and so does a notification that is lost on its way.
 //
-// When this replica's own writer has committed, the wake-up brings along what was stored (handover.go). So a channel's stream,
-// or somebody who waits for an answer, need not read what the writer had in its hands a moment before. A handover is a cache and
+// When this replica's own writer has committed, the wake-up brings along what was stored (handover.go). So a channel's stream, a durable
+// subscription's stream, or somebody who waits for an answer, need not read what the writer had in its hands a moment before. A handover is a cache and
 // never truth: it stands for a snapshot at the moment of its commit, and losing it costs one reading.
 package wake

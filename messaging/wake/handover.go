@@ -20,17 +20,25 @@ const (
 	SharedFor = time.Second
 )
 
-// Handover is what one commit of this replica stored in one channel. Those who wait for it here are given it, so that they
-// need not read what the writer had in its hands a moment ago. As far as it goes, it is what a snapshot at the commit would
-// have shown, and never more. Whoever cannot tell from it alone what to do reads a snapshot. A handover is never changed.
+// Handover is what one commit of this replica stored in one channel, or in the log of one intent. Those who wait for it here are
+// given it, so that they need not read what the writer had in its hands a moment ago. As far as it goes, it is what a snapshot at
+// the commit would have shown, and never more. Whoever cannot tell from it alone what to do reads a snapshot. A handover is never
+// changed.
 type Handover struct {
+	// Key is the channel's. Of an intent's log it has the intent alone.
 	Key channels.Key
-	// Head and Count are as the commit left them.
-	Head  intents.Head
-	Count channels.Count
-	// Messages are all messages that the commit stored in the channel, in order. The last one is the channel's newest.
+	// Head and Count are as the commit left them. An intent's log has Counts instead, by the numbers of the messages' channels.
+	Head   intents.Head
+	Count  channels.Count
+	Counts map[int64]channels.Count
+	// Before is the head as the commit found it. It is set for an intent's log.
+	Before intents.Head
+	// Messages are all messages that the commit stored in the channel, in order. The last one is the channel's newest. In an
+	// intent's log they are everything between the two heads.
 	Messages []*message.Message
 	bytes    int
+	// Contents are those of the messages, for all streams that send them. They are set for an intent's log.
+	Contents []*message.SharedContent
 	// Presences are the agents' records as they were read under the head's lock. The record of an agent that is not
 	// registered is empty but for its id. An agent that is missing was not asked for.
 	Presences map[string]agents.Presence

@@ -31,6 +31,9 @@ type Listener struct {
 	// block, and it calls nothing of the hub.
 	calls func()
 
+	// looks is true when the listener takes nothing that is handed over, and always looks.
+	looks bool
+
 	// agent is the agent that awaits an answer; it is empty for other parties.
 	agent string
 	hands hands
@@ -62,11 +65,18 @@ func NewHub() *Hub { return &Hub{listeners: make(map[any]map[*Listener]struct{})
 // Listen begins to listen under the topics. One can listen for a thing before it exists. Call Close when done.
 func (h *Hub) Listen(topics ...any) *Listener { return h.ListenFor("", topics...) }
 
+// ListenLooking is Listen for a party that takes nothing that is handed over: it is only woken, and looks.
+func (h *Hub) ListenLooking(topics ...any) *Listener {
+	l := &Listener{hub: h, wake: make(chan struct{}, 1), looks: true}
+	l.Also(topics...)
+	return l
+}
+
 // ListenCalling is Listen for a party that has very many listeners. Each wake-up calls the function, instead of filling a
 // channel on which a goroutine would have to wait. All other wake-ups wait for the function, so it must not block, and it
 // must not use the hub.
 func (h *Hub) ListenCalling(woken func(), topics ...any) *Listener {
-	l := &Listener{hub: h, calls: woken}
+	l := &Listener{hub: h, calls: woken, looks: true}
 	l.Also(topics...)
 	return l
 }
@@ -133,11 +143,14 @@ func (h *Hub) WakeUp(topics ...any) {
 }
 
 // WakeWith is WakeUp for what a transaction of this replica has certainly committed. It hands those who listen here what
-// the transaction stored: the function stored is asked for the topics that somebody listens under, and returns a handover
-// for each. A topic for which it returns none is woken all the same.
+// the transaction stored: the function stored is asked for the topics under which somebody takes what is handed over, and
+// returns a handover for each. A topic for which it returns none is woken all the same.
 func (h *Hub) WakeWith(stored func(heard []any) map[any]*Handover, topics ...any) {
 	if heard := h.Heard(topics); len(heard) > 0 { // whoever begins to listen after this has yet to look
-		given := stored(heard)
+		var given map[any]*Handover
+		if taken := h.taken(heard); len(taken) > 0 {
+			given = stored(taken)
+		}
 		h.mutex.Lock()
 		for _, topic := range heard {
 			for l := range h.listeners[topic] {
@@ -173,6 +186,21 @@ func (h *Hub) Heard(topics []any) (heard []any) {
 		}
 	}
 	return heard
+}
+
+// taken returns those of the topics under which somebody takes what is handed over.
+func (h *Hub) taken(heard []any) (taken []any) {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	for _, topic := range heard {
+		for l := range h.listeners[topic] {
+			if !l.looks {
+				taken = append(taken, topic)
+				break
+			}
+		}
+	}
+	return taken
 }
 
 // WakeNamed asks everyone who waits for what reaches these agents to look again.
@@ -211,7 +239,10 @@ func (l *Listener) Woken() <-chan struct{} { return l.wake }
 
 // Take returns what the listener was handed since the last time, and tells whether it has to look. If it has, the look
 // shows what it was handed too.
-func (l *Listener) Take() (given []*Handover, look bool) { return l.hands.take() }
+func (l *Listener) Take() (given []*Handover, look bool) {
+	given, look = l.hands.take()
+	return given, look || l.looks
+}
 
 // Signal asks the listener to look again.
 func (l *Listener) Signal() { l.give(nil) }
@@ -222,7 +253,9 @@ func (l *Listener) give(stored *Handover) {
 		l.calls()
 		return
 	}
-	l.hands.put(stored)
+	if !l.looks {
+		l.hands.put(stored)
+	}
 	select {
 	case l.wake <- struct{}{}:
 	default:

@@ -82,3 +82,22 @@ func woken(l *Listener) bool {
 		return false
 	}
 }
+
+// A party that takes nothing is woken, and costs the writer no handover.
+func TestWhoOnlyLooksIsHandedNothing(t *testing.T) {
+	hub := NewHub()
+	looking := hub.ListenLooking(FeedTopic(1))
+	hub.WakeWith(func([]any) map[any]*Handover {
+		require.Fail(t, "nobody takes anything")
+		return nil
+	}, FeedTopic(1))
+	require.True(t, woken(looking))
+	taking, stored := hub.Listen(FeedTopic(1)), &Handover{}
+	hub.WakeWith(func([]any) map[any]*Handover { return map[any]*Handover{FeedTopic(1): stored} }, FeedTopic(1))
+	given, look := looking.Take()
+	require.Empty(t, given)
+	require.True(t, look)
+	given, look = taking.Take()
+	require.Equal(t, []*Handover{stored}, given)
+	require.False(t, look)
+}

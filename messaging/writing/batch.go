@@ -11,6 +11,7 @@ import (
 	"openintent/intents"
 	"openintent/messaging/claim"
 	"openintent/messaging/message"
+	"openintent/messaging/wake"
 	"openintent/tasks"
 )
 
@@ -140,6 +141,11 @@ func (b *batch) decideAll() error {
 	}
 	for _, topic := range b.appender.reached.topics() {
 		b.wakes[topic] = struct{}{}
+	}
+	for _, head := range b.heads {
+		if head.TellAbove() { // the wake-up hands over what made the log longer
+			b.wakes[wake.FeedTopic(head.IntentNo)] = struct{}{}
+		}
 	}
 	return nil
 }

@@ -39,7 +39,34 @@ func (b *batch) handovers(heard []any) map[any]*wake.Handover {
 			given[wake.RequestTopic(m.CorrelationID)] = h
 		}
 	})
+	for _, topic := range heard {
+		if intentNo, feed := topic.(wake.FeedTopic); feed {
+			if h := b.logHandover(int64(intentNo)); h != nil {
+				given[topic] = h
+			}
+		}
+	}
 	return given
+}
+
+// logHandover returns what the batch stored in an intent's log. It returns nil if that is more than messages which the batch can
+// hand over.
+func (b *batch) logHandover(intentNo int64) *wake.Handover {
+	h := b.handover(channels.Key{IntentNo: intentNo})
+	h.Before, h.Counts = b.began[intentNo], make(map[int64]channels.Count)
+	through := h.Before.LastPosition
+	b.eachStored(func(m *message.Message) {
+		if m.IntentNo == intentNo && m.Position == through+1 {
+			b.hand(h, m)
+			h.Contents = append(h.Contents, new(message.SharedContent))
+			h.Counts[m.ChannelNo] = *b.counts[m.Key()]
+			through++
+		}
+	})
+	if through != h.Head.LastPosition {
+		return nil
+	}
+	return h
 }
 
 // eachStored calls fn for each message that this transaction has stored, in order.
@@ -52,12 +79,16 @@ func (b *batch) eachStored(fn func(m *message.Message)) {
 	}
 }
 
-// handover begins the handover of a channel.
+// handover begins the handover of a channel, or of an intent's log.
 func (b *batch) handover(key channels.Key) *wake.Handover {
-	return &wake.Handover{
-		Key: key, Head: b.heads.Get(key.IntentNo).Copy(), Count: *b.counts[key], At: b.db.Now(),
+	h := &wake.Handover{
+		Key: key, Head: b.heads.Get(key.IntentNo).Copy(), At: b.db.Now(),
 		Presences: make(map[string]agents.Presence), Answered: make(map[string]struct{}),
 	}
+	if count := b.counts[key]; count != nil {
+		h.Count = *count
+	}
+	return h
 }
 
 // hand adds a message, with the records of its sender and its addressee.

@@ -9,7 +9,8 @@ import (
 	"openintent/messaging/wake"
 )
 
-// wake notes whom the message affects: the followers of its channel and, for a response, whoever waits for it.
+// wake notes whom the message affects beside those who follow its intent's log: the followers of its channel and, for a response,
+// whoever waits for it.
 func (b *batch) wake(m *message.Message) {
 	b.wakes[channels.Key{IntentNo: m.IntentNo, ChannelNo: m.ChannelNo}] = struct{}{}
 	if m.CorrelationID != "" {

@@ -1,0 +1,88 @@
+package messaging
+
+import (
+	"openintent/agents"
+	"openintent/caller"
+	"openintent/intents"
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
+	"openintent/messaging/wake"
+)
+
+// FeedEnd is the state in which a feed that was read to the log's end found the log and its reader. From there the feed goes on by
+// what is handed over (HandedFeed), as long as nothing else happens in the intent.
+type FeedEnd struct {
+	head     intents.Head
+	presence agents.Presence
+	part     reading.Reach
+}
+
+// end returns the state at the end of the log.
+func (v *feedView) end() *FeedEnd {
+	return &FeedEnd{head: v.Head.Copy(), presence: v.Presences[v.feed.By.Agent], part: v.part}
+}
+
+// Has tells whether the feed was read beyond what a commit handed over.
+func (e *FeedEnd) Has(stored *wake.Handover) bool {
+	return stored.Head.LastPosition <= e.head.LastPosition && !stored.Head.LastAt.After(e.head.LastAt)
+}
+
+// HandedFeed returns the page that follows on a feed's end by what a commit handed over, and moves the end there. It returns false,
+// and leaves the end where it is, when only a read can tell what follows: when the commit did not find the intent exactly as the feed
+// left it, when rules have changed, and when who sees a message depends on records of agents that may have changed
+// (reading.Snapshot.CanTell). The entries lack the log's copies of audited messages.
+func (s *Service) HandedFeed(feed Feed, end *FeedEnd, stored *wake.Handover) (page FeedPage, known bool) {
+	now := stored.Head.At(s.db.Now())
+	switch {
+	case !stored.Fresh(now), !stored.Before.Same(end.head), stored.Head.Epoch != end.head.Epoch:
+		return FeedPage{}, false
+	case feed.Filter.Attention, caller.IsGuest(feed.By.Agent): // these depend on more than is handed over
+		return FeedPage{}, false
+	}
+	if read, there := stored.Presences[feed.By.Agent]; there && read != end.presence {
+		return FeedPage{}, false
+	}
+	seen := &feedView{feed: feed, part: end.part, LogPage: &reading.LogPage{States: make(map[int64]reading.ChannelState, 1)}}
+	if seen.Access, known = s.intents.KeptRules(feed.IntentNo, stored.Head.Epoch); !known {
+		return FeedPage{}, false
+	}
+	seen.Head, seen.Now = stored.Head, now
+	seen.Presences = map[string]agents.Presence{feed.By.Agent: end.presence}
+	if seen.Access.Require(feed.By, feed.By.Agent, intents.PermissionRead, now) != nil {
+		return FeedPage{}, false // a read refuses the reader
+	}
+	seen.findPart()
+	page = FeedPage{Through: stored.Head.LastPosition, Last: stored.Head.LastPosition, End: end}
+	for i, m := range stored.Messages {
+		entry, keep, known := s.handedEntry(seen, stored, m)
+		if !known {
+			return FeedPage{}, false
+		}
+		if keep {
+			entry.Content = stored.Contents[i]
+			page.Entries = append(page.Entries, entry)
+		}
+	}
+	end.head = stored.Head
+	return page, true
+}
+
+// handedEntry is feedView.entry for a message that was handed over. It returns false at last if that alone does not show what the
+// reader sees.
+func (s *Service) handedEntry(seen *feedView, stored *wake.Handover, m *message.Message) (entry reading.Entry, keep, known bool) {
+	if only := seen.feed.ChannelNo; only != 0 && only != m.ChannelNo {
+		return reading.Entry{}, false, true
+	}
+	of := seen.Snapshot
+	if of.Channel, known = s.channels.KeptRules(m.Key(), stored.Head.Epoch); !known {
+		return reading.Entry{}, false, false
+	}
+	of.Count = stored.Counts[m.ChannelNo]
+	if of.Closed() || !of.CanTellOf(stored, m) {
+		return reading.Entry{}, false, false
+	}
+	seen.States[m.ChannelNo] = reading.ChannelState{Channel: of.Channel, Count: of.Count}
+	entry, keep = seen.entry(reading.Item{Place: m.Position, Message: m})
+	unsure := seen.feed.Reaching && !seen.takesPart && message.ToEveryone(m.Target) // it may take part by now
+	return entry, keep, keep || !unsure
+}

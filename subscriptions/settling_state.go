@@ -1,0 +1,100 @@
+package subscriptions
+
+import (
+	"openintent/database"
+)
+
+// standing is what is stored of a subscription's deliveries before a transaction settles it. The transaction that settles the
+// subscription reads it, so that whoever acknowledges need not read the subscription once more to be answered.
+type standing struct {
+	// unfinished is the lowest number of those that are not finished, or 0. outstanding is how many of them were made. dead is how many
+	// are dead letters.
+	unfinished, outstanding, dead int64
+	// acknowledged are those that are acknowledged now and have a row: by number, whether they were made and are no dead letters.
+	acknowledged map[int64]bool
+}
+
+// prepareStanding returns the statements that read what is stored of the subscriptions that somebody wants to know, and where they put
+// it. The caller runs them after it has locked the subscriptions.
+func prepareStanding(tx *database.Tx, entries []*entry) (map[int64]*standing, []database.Statement) {
+	stands := make(map[int64]*standing)
+	var nos []int64
+	var asked pairs
+	for _, e := range entries {
+		e.state = nil
+		if !e.described {
+			continue
+		}
+		nos = append(nos, e.ledger.no)
+		stands[e.ledger.no] = &standing{acknowledged: make(map[int64]bool)}
+		for _, number := range e.acknowledged {
+			asked.add(e.ledger.no, number)
+		}
+	}
+	if len(nos) == 0 {
+		return nil, nil
+	}
+	in, argument := tx.In("d.subscription_no", nos)
+	statements := []database.Statement{{
+		SQL: `SELECT d.subscription_no, COALESCE(MIN(CASE WHEN d.dead_at IS NULL THEN d.number END), 0),
+			COALESCE(SUM(CASE WHEN d.dead_at IS NULL AND d.attempts > 0 THEN 1 ELSE 0 END), 0),
+			COALESCE(SUM(CASE WHEN d.dead_at IS NOT NULL THEN 1 ELSE 0 END), 0)
+			FROM subscription_deliveries d WHERE ` + in + ` AND (d.due_at IS NOT NULL OR d.dead_at IS NOT NULL) GROUP BY d.subscription_no`,
+		Args: []any{argument},
+		Scan: func(row database.Row) error {
+			var no, unfinished, outstanding, dead int64
+			err := row.Scan(&no, &unfinished, &outstanding, &dead)
+			stands[no].unfinished, stands[no].outstanding, stands[no].dead = unfinished, outstanding, dead
+			return err
+		},
+	}}
+	if len(asked.nos) == 0 {
+		return stands, statements
+	}
+	rows, args := tx.InRows(database.Column{Name: "subscription_no", Values: asked.nos},
+		database.Column{Name: "number", Values: asked.numbers})
+	return stands, append(statements, database.Statement{
+		SQL:  "SELECT subscription_no, number, attempts, dead_at IS NOT NULL FROM subscription_deliveries WHERE " + rows,
+		Args: args,
+		Scan: func(row database.Row) error {
+			var no, number, attempts int64
+			var dead bool
+			err := row.Scan(&no, &number, &attempts, &dead)
+			stands[no].acknowledged[number] = attempts > 0 && !dead
+			return err
+		},
+	})
+}
+
+// describe says how the subscription is once the entry is stored. It leaves the state unknown if some of the finished deliveries were
+// stored in a way that does not show which is the first that is left.
+func (e *entry) describe(locked *subscription, before *standing) {
+	if before == nil || e.skipped || e.refused != nil {
+		return
+	}
+	if _, finished := before.acknowledged[before.unfinished]; finished {
+		return
+	}
+	after := *locked
+	after.lastNumber, after.offeredThrough, after.reservedThrough = e.last, e.given, e.end
+	state := &summary{subscription: &after, outstanding: before.outstanding, dead: before.dead}
+	for _, made := range before.acknowledged {
+		if made {
+			state.outstanding--
+		}
+	}
+	first := before.unfinished
+	for _, d := range e.rows {
+		if d.number <= locked.offeredThrough {
+			continue // it is stored already
+		}
+		state.outstanding++
+		if first == 0 || d.number < first {
+			first = d.number
+		}
+	}
+	if state.acknowledgedThrough = after.lastNumber; first > 0 {
+		state.acknowledgedThrough = first - 1
+	}
+	e.state = state
+}
