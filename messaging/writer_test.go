@@ -149,10 +149,8 @@ func TestStoppingCommitsWhatWaits(t *testing.T) {
 }
 
 func TestStoppingBeforeStarting(t *testing.T) {
-	s := New(Config{
-		DB:      databasetest.Open(t, database.Config{URL: databasetest.URL(t, database.SQLite)}),
-		Intents: &intents.Service{}, Agents: &agents.Service{}, Channels: &channels.Service{},
-	})
+	db := databasetest.Open(t, database.Config{URL: databasetest.URL(t, database.SQLite)})
+	s := New(Config{DB: db, Intents: intents.New(intents.Config{DB: db}), Agents: &agents.Service{}, Channels: &channels.Service{}})
 	s.Stop()
 	s.Start()
 	s.Stop()
