@@ -43,7 +43,7 @@ func TestNewTLSFilesServeNewConnections(t *testing.T) {
 			old := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: before, MinVersion: tls.VersionTLS12}}}
 			defer old.CloseIdleConnections()
 			stream := dial(t, server.GRPC, credentials.NewTLS(&tls.Config{RootCAs: before, MinVersion: tls.VersionTLS12}))
-			defer stream.Close()
+			defer func() { _ = stream.Close() }()
 			goesOn := func() {
 				code, _ := get(t, old, "https://"+server.HTTP+"/readyz")
 				require.Equal(t, http.StatusOK, code)
@@ -133,7 +133,7 @@ func TestAnAuthorityThatIsTakenAwayLetsNobodyBackIn(t *testing.T) {
 	require.NoError(t, err)
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", files.settings("h2"))
 	require.NoError(t, err)
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	shown, err := tls.LoadX509KeyPair(clients, clientsKey)
 	require.NoError(t, err)
 	client := &tls.Config{
@@ -167,7 +167,7 @@ func meet(listener net.Listener, client *tls.Config) ([][]*x509.Certificate, err
 	if err != nil {
 		return nil, err
 	}
-	defer accepted.Close()
+	defer func() { _ = accepted.Close() }()
 	connection, ok := accepted.(*tls.Conn)
 	if !ok {
 		return nil, errors.New("not a connection with TLS")

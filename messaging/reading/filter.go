@@ -68,7 +68,7 @@ func (f Filter) wantsMessages() bool { return f.wants(MessageEventType) }
 // WantsLogged tells whether the filter leaves logged events that are not the copies of messages.
 func (f Filter) WantsLogged() bool {
 	return !f.onlyMessages() && (len(f.EventTypes) == 0 || slices.ContainsFunc(f.EventTypes, func(name string) bool {
-		return name != MessageEventType && !(f.Annotations && message.IsAnnotationType(name))
+		return name != MessageEventType && (!f.Annotations || !message.IsAnnotationType(name))
 	}))
 }
 
