@@ -1,7 +1,7 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release release-check image deploy-check package check test test-sdks torture upgrade claims leases lease-model quiet search soak siege failover conformance lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
+.PHONY: help run build release release-check image deploy-check package check test test-sdks torture upgrade day claims leases lease-model quiet search soak siege failover conformance lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 
@@ -84,6 +84,10 @@ upgrade: ## Replace replicas of the last release by this one under load, roll ba
 failover: ## Let a cluster of PostgreSQL under Patroni lose its primary for DURATION (SEED to repeat) and check that no message is lost
 	OPENINTENT_TEST_PROGRAM= scripts/with-patroni.sh go test -tags failover -count 1 -timeout 0 -v \
 		-run 'TestNothingIsLostInFailovers|TestWhatAFailoverLosesIsNamed' ./e2e/torture -torture.duration $(or $(DURATION),10m) -torture.seed $(SEED)
+
+day: ## Play an operator's day: install, upgrade from the last release, rotate keys, back up, restore, fail over
+	previous=$$(scripts/previous-release.sh) && OPENINTENT_TEST_PROGRAM= PREVIOUS="$$previous" \
+		scripts/with-patroni.sh scripts/with-postgres.sh go test -tags failover -count 1 -timeout 0 -v -run TestAnOperatorsDay ./e2e/operator
 
 claims: ## Let a crowd fight for ROUNDS requests (1,000) with each engine and check that each takes exactly its answers (SEED to repeat)
 	scripts/with-postgres.sh scripts/test-race.sh -count 1 -timeout 0 -v -run TestExactlySoManyAnswers ./e2e/claims \
