@@ -185,7 +185,7 @@ func TestTheChartKnowsEverySetting(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &schema))
 	found := schema.Properties.Settings.PropertyNames.Enum
 	if os.Getenv("OPENINTENT_TEST_UPDATE") != "" && !slices.Equal(want, found) {
-		list := func(names []string) string { return "\"" + strings.Join(names, "\",\n            \"") + "\"" }
+		list := func(names []string) string { return "\"" + strings.Join(names, "\",\n          \"") + "\"" }
 		updated := strings.Replace(string(text), list(found), list(want), 1)
 		require.NotEqual(t, string(text), updated, "the file has another form")
 		require.NoError(t, os.WriteFile(path, []byte(updated), 0o644))

@@ -49,6 +49,8 @@ func oneTrace(t *testing.T, url, python string) {
 	go func() { ended <- responder.Wait() }()
 	t.Cleanup(func() { _ = responder.Process.Kill() })
 
+	// The inbox brings what was asked before. What is asked from now on is delivered.
+	collector.Await(t, "openintent.v1.SubscriptionService/CreateSubscription", func(Span) bool { return true })
 	asker := exec.CommandContext(patient(t), python, "ask/asker.py", intent.GetId(), "sums", "typescript-responder")
 	var refusal bytes.Buffer
 	asker.Env, asker.Stderr = environment, &refusal
