@@ -39,14 +39,15 @@ func newSlowStatements(log *slog.Logger, least time.Duration) *slowStatements {
 // statement notes how long a statement took, after its transaction had waited for a connection.
 func (s *slowStatements) statement(ctx context.Context, sql string, rows int64, took, waited time.Duration) {
 	if took >= s.least {
-		s.warn(ctx, "a statement was slow", "sql", strings.Join(strings.Fields(sql), " "), "took", took, "rows", rows, "waited_before", waited)
+		s.warn(ctx, "a statement was slow", "sql", strings.Join(strings.Fields(sql), " "), "took_seconds", took.Seconds(), "rows", rows,
+			"waited_seconds", waited.Seconds())
 	}
 }
 
 // connection notes how long a transaction waited for a connection.
 func (s *slowStatements) connection(ctx context.Context, waited time.Duration) {
 	if waited >= s.least {
-		s.warn(ctx, "a transaction waited long for a connection to the database", "waited", waited)
+		s.warn(ctx, "a transaction waited long for a connection to the database", "waited_seconds", waited.Seconds())
 	}
 }
 

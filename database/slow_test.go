@@ -54,7 +54,7 @@ func TestSlowStatementsAreLoggedWithoutValues(t *testing.T) {
 		update := lines(log, "UPDATE things SET name = ?")
 		require.Len(t, update, 1)
 		require.Contains(t, update[0], "level=WARN")
-		require.Contains(t, update[0], "took=1s rows=2 waited_before=1s left_out=0")
+		require.Contains(t, update[0], "took_seconds=1 rows=2 waited_seconds=1 left_out=0")
 		require.Len(t, lines(log, "sql=COMMIT"), 1)
 	})
 }
