@@ -267,7 +267,7 @@ func rules(engine database.Engine) (all []database.Invariant) {
 	return all
 }
 
-// Each table of the schema occurs in a rule, so that a new table gets one.
+// Each table of the schema occurs in a rule, so that a new table gets one. The books of migrations are read before any rule.
 func TestEveryTableHasARule(t *testing.T) {
 	var spoken strings.Builder
 	for _, rule := range rules(database.SQLite) {
@@ -277,10 +277,11 @@ func TestEveryTableHasARule(t *testing.T) {
 	var tables []string
 	require.NoError(t, database.ReadSnapshot(t.Context(), databasetest.URL(t, database.SQLite), func(tx *database.Tx) error {
 		return tx.Pipeline(database.ReadValues(&tables, `SELECT name FROM sqlite_schema WHERE type = 'table'
-			AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'goose%' AND name NOT LIKE 'search\_words%' ESCAPE '\'`))
+			AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'goose%' AND name NOT LIKE 'schema\_%' ESCAPE '\'
+			AND name NOT LIKE 'search\_words%' ESCAPE '\'`))
 	}))
 	require.NotEmpty(t, tables)
 	for _, table := range tables {
-		require.Contains(t, words, table, "no rule speaks of the table")
+		require.True(t, slices.Contains(words, table), "no rule speaks of the table %s", table)
 	}
 }

@@ -81,7 +81,8 @@ func withGo(t *testing.T) place {
 	// With the module's own sums, Go need not ask the network for anything.
 	p.output(t, "go mod init example.com/try && cp "+module+"/go.sum .")
 	p.output(t, requiring(t, module))
-	p.output(t, "diff <(cut -d' ' -f1,2 go.sum | sort) <(cut -d' ' -f1,2 "+module+"/go.sum | sort)")
+	// The module has all sums that were needed. It has more: those of OpenTelemetry, which only its tracer needs.
+	p.output(t, "! comm -23 <(cut -d' ' -f1,2 go.sum | sort) <(cut -d' ' -f1,2 "+module+"/go.sum | sort) | grep .")
 	requireWithin(t, modules[0], p.output(t, "go list -f '{{.Dir}}' openintent/sdk/go"))
 	return p
 }
