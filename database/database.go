@@ -79,6 +79,8 @@ type DB struct {
 	slow    *slowStatements
 	onWrite []func(tx *Tx)
 	close   func() error // does its work only once
+
+	commitPatience time.Duration // how long a caller waits for a commit
 }
 
 // Open opens the database and brings its schema up to date. It refuses a URL that it does not understand, a SQLite file that
@@ -95,7 +97,7 @@ func open(ctx context.Context, cfg Config, of migrations.Schema) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the database: %w", err)
 	}
-	db := &DB{dialect: dialect, clock: cfg.Clock, hooks: cfg.Hooks}
+	db := &DB{dialect: dialect, clock: cfg.Clock, hooks: cfg.Hooks, commitPatience: commitPatience}
 	db.heavy = newLine(cfg.Connections.orDefaults(dialect.engine()).Heavy, heavyWaiting, heavyWaitingEach)
 	db.close = sync.OnceValue(db.finish)
 	if err := db.start(ctx, cfg, of); err != nil {

@@ -50,6 +50,8 @@ type postgresPool struct {
 	server *postgresServer
 	db     *sql.DB
 	gate   *gate[struct{}]
+	// unanswered counts the connections with a commit for which its caller did not wait.
+	unanswered atomic.Int64
 }
 
 func openPostgres(ctx context.Context, cfg Config) (dialect, error) {
@@ -146,11 +148,12 @@ func (p *postgresServer) newPool(config *pgx.ConnConfig, connections int) *postg
 	suspect := func(_ context.Context, use stdlib.ShouldPingParams) bool {
 		return use.IdleDuration > time.Second || time.Now().Add(-use.IdleDuration).UnixNano() <= p.lost.Load()
 	}
-	prefer := func(_ context.Context, config *pgx.ConnConfig) error {
+	prepare := func(_ context.Context, config *pgx.ConnConfig) error {
 		p.watch.prefer(config)
+		guardCommits(config)
 		return nil
 	}
-	db := stdlib.OpenDB(*config, stdlib.OptionShouldPing(suspect), stdlib.OptionBeforeConnect(prefer),
+	db := stdlib.OpenDB(*config, stdlib.OptionShouldPing(suspect), stdlib.OptionBeforeConnect(prepare),
 		stdlib.OptionAfterConnect(verified), stdlib.OptionResetSession(p.verifyAgain(config)))
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
@@ -190,7 +193,7 @@ func (p *postgresServer) acquire(ctx context.Context, mode mode) (connection, er
 	case pinging:
 		pool = p.ping
 	}
-	if _, err := pool.gate.enter(ctx); err != nil {
+	if err := pool.enter(ctx); err != nil {
 		return nil, err
 	}
 	conn, err := pool.db.Conn(ctx)

@@ -62,7 +62,7 @@ func IsUnavailable(err error) bool {
 	if err == nil {
 		return false
 	}
-	if IsCommitUnknown(err) || isConflict(err) {
+	if IsCommitUnknown(err) || isConflict(err) || errors.Is(err, errUnanswered) {
 		return true
 	}
 	if isEnded(err) {

@@ -67,6 +67,9 @@ func (db *DB) SetTurnPatience(patience time.Duration) {
 	db.dialect.(*postgresServer).turns.patience = patience
 }
 
+// SetCommitPatience changes how long a caller waits for a commit.
+func (db *DB) SetCommitPatience(patience time.Duration) { db.commitPatience = patience }
+
 // Alone reports whether the replica believes that nobody else listens.
 func (n *Notifier) Alone() bool {
 	n.mutex.Lock()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,9 +19,22 @@ type postgresConnection struct {
 	pool *postgresPool
 	// answered is true once the server has answered on this connection.
 	answered bool
+	// unanswered gets the answer to a commit for which its caller did not wait; nil if there is none.
+	unanswered <-chan error
 }
 
 func (c *postgresConnection) leave(doubt error) {
+	if c.unanswered != nil {
+		go func() {
+			c.awaitAnswer()
+			c.release(doubt)
+		}()
+		return
+	}
+	c.release(doubt)
+}
+
+func (c *postgresConnection) release(doubt error) {
 	c.giveBack(doubt)
 	c.pool.gate.leave(struct{}{})
 }
@@ -59,6 +71,9 @@ func (c *postgresConnection) driver(fn func(conn *pgx.Conn) error) error {
 // run sends all statements in one round trip (two the first time, when they are prepared). Only now does it notice that a
 // connection was lost while it was idle in the pool. Nothing has happened on it, so run sends the statements over a fresh one.
 func (c *postgresConnection) run(ctx context.Context, statements []Statement) error {
+	if c.unanswered != nil {
+		return errUnanswered
+	}
 	err := c.send(ctx, statements)
 	if c.answered || !isLost(err) {
 		return err
@@ -70,22 +85,24 @@ func (c *postgresConnection) run(ctx context.Context, statements []Statement) er
 }
 
 func (c *postgresConnection) send(ctx context.Context, statements []Statement) error {
+	return c.driver(func(conn *pgx.Conn) error { return c.sendOn(ctx, conn, statements) })
+}
+
+func (c *postgresConnection) sendOn(ctx context.Context, conn *pgx.Conn, statements []Statement) error {
 	batch := &pgx.Batch{}
 	for i := range statements {
 		if statements[i].local == nil {
 			batch.Queue(numbered(statements[i].SQL), statements[i].Args...)
 		}
 	}
-	return c.driver(func(conn *pgx.Conn) error {
-		results := conn.SendBatch(ctx, batch)
-		for i := range statements {
-			if err := c.receive(results, &statements[i]); err != nil {
-				_ = results.Close() // repeats the error
-				return err
-			}
+	results := conn.SendBatch(ctx, batch)
+	for i := range statements {
+		if err := c.receive(results, &statements[i]); err != nil {
+			_ = results.Close() // repeats the error
+			return err
 		}
-		return results.Close()
-	})
+	}
+	return results.Close()
 }
 
 func (c *postgresConnection) receive(results pgx.BatchResults, s *Statement) error {
@@ -128,19 +145,4 @@ func receiveRows(results pgx.BatchResults, scan func(Row) error) (pgconn.Command
 		}
 	}
 	return rows.CommandTag(), rows.Err()
-}
-
-func (c *postgresConnection) commit(ctx context.Context, statements []Statement) error {
-	err := c.send(ctx, append(statements[:len(statements):len(statements)], Statement{SQL: postgresCommit}))
-	var unsent pgx.ErrPreprocessingBatch
-	if err == nil || pgconn.SafeToRetry(err) || errors.As(err, &unsent) {
-		return err
-	}
-	// If the connection still works, the server has answered that the commit failed. If it broke, it may have broken after the
-	// commit.
-	alive := false
-	if c.driver(func(conn *pgx.Conn) error { alive = !conn.IsClosed(); return nil }) == nil && alive {
-		return err
-	}
-	return &commitUnknownError{err}
 }

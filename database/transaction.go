@@ -171,7 +171,7 @@ func (tx *Tx) commit() error {
 	}
 	if tx.begun || len(tx.withCommit) > 0 {
 		// From here on the caller's context cannot interrupt, because nobody would know the outcome of an interrupted commit.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(tx.ctx), commitPatience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tx.ctx), tx.db.commitPatience)
 		defer cancel()
 		err := tx.timed(tx.observed(tx.opened(tx.withCommit)), true, func(statements []Statement) error {
 			return tx.conn.commit(ctx, statements)
