@@ -9,9 +9,9 @@ const (
 	ofMessage      = "EXISTS (SELECT 1 FROM messages m WHERE m.intent_no = x.intent_no AND m.position = x.position AND (m.sender = ? OR m.target = ?))"
 	ofSubscription = "EXISTS (SELECT 1 FROM subscriptions s WHERE s.subscription_no = x.subscription_no AND s.subscriber_id = ?)"
 
-	withSubscription = "goes with its subscription"
-	withMessage      = "goes with its message"
-	sharedWork       = "it belongs to all who work on the intent, and its events are in the log"
+	withSubscription = "they go with the subscriptions"
+	withMessage      = "they go with the messages"
+	sharedWork       = "they belong to all who work on the intent, and events tell of them"
 	wordIndex        = "the words of messages, which go with their messages"
 	book             = "which migrations were applied"
 )
