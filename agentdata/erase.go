@@ -114,12 +114,14 @@ func (e *eraser) erase(ctx context.Context, found *survey) error {
 			}
 		}
 	}
-	if !found.indexed {
-		return nil
+	if found.indexed {
+		forgotten, err := e.Search.Forget(ctx, found.intents[contents])
+		if err != nil {
+			return fmt.Errorf("erasing words of the index: %w", err)
+		}
+		e.report.IndexBehind = !forgotten
 	}
-	forgotten, err := e.Search.Forget(ctx, found.intents[contents])
-	e.report.IndexBehind = !forgotten
-	return err
+	return e.DB.Rewrite(ctx)
 }
 
 // note takes what became of the messages of a channel into the report.

@@ -31,8 +31,6 @@ type Config struct {
 	Hooks Hooks
 	// Connections bounds the connections. Zero means the defaults.
 	Connections Connections
-	// Overwrite makes SQLite overwrite what is deleted, which otherwise stays in the file's free pages until they are used again.
-	Overwrite bool
 	// AsItIs makes Open refuse a database that lacks migrations, with ErrBehind, instead of applying them.
 	AsItIs bool
 }
@@ -117,7 +115,7 @@ func (c Config) logger() *slog.Logger {
 func openDialect(ctx context.Context, cfg Config) (dialect, error) {
 	switch scheme, rest, _ := strings.Cut(cfg.URL, ":"); scheme {
 	case "sqlite":
-		return openSQLite(rest, cfg)
+		return openSQLite(rest, cfg.Connections.orDefaults(SQLite))
 	case "postgres", "postgresql":
 		return openPostgres(ctx, cfg)
 	}

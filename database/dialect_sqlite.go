@@ -34,8 +34,8 @@ type sqliteFile struct {
 	heavy, ping         *gate[*sqliteConnection] // with connections of the readPool, too
 }
 
-func openSQLite(path string, cfg Config) (_ dialect, err error) {
-	s, most := &sqliteFile{}, cfg.Connections.orDefaults(SQLite)
+func openSQLite(path string, most Connections) (_ dialect, err error) {
+	s := &sqliteFile{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.abandon())
@@ -62,11 +62,7 @@ func openSQLite(path string, cfg Config) (_ dialect, err error) {
 	if err = makeFile(s.path); err != nil {
 		return nil, err
 	}
-	settings := url.Values{}
-	if cfg.Overwrite {
-		settings.Set("_pragma", "secure_delete(1)")
-	}
-	if s.writePool, err = sql.Open("sqlite", s.address(settings)); err != nil {
+	if s.writePool, err = sql.Open("sqlite", s.address(url.Values{})); err != nil {
 		return nil, err
 	}
 	if s.readPool, err = sql.Open("sqlite", s.address(url.Values{"_query_only": {"1"}})); err != nil {

@@ -17,7 +17,7 @@ func EraseAgent(ctx context.Context, address, agentID string, logger *slog.Logge
 	}
 	cfg := DefaultConfig()
 	cfg.DatabaseURL = address
-	db, err := database.Open(ctx, database.Config{URL: address, Logger: logger, AsItIs: true, Overwrite: true})
+	db, err := database.Open(ctx, database.Config{URL: address, Logger: logger, AsItIs: true})
 	if err != nil {
 		return nil, err
 	}

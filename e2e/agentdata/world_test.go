@@ -70,6 +70,7 @@ func fill(t *testing.T, server *harness.Server) *world {
 	w.make("club", "dora", "intents/{intent}/channels", `{"name": "club", "member_policy": "explicit", "members": ["alice", "dora"]}`)
 	w.make("closing", "alice", "intents/{intent}/channels", `{"name": "closing"}`)
 	w.make("private", "alice", "intents/{intent}/channels", `{"name": "private", "member_policy": "explicit", "members": ["alice", "bob"]}`)
+	w.subscribe()
 	w.sayAll()
 	w.actOnMessages()
 	w.callAll()
@@ -77,6 +78,17 @@ func fill(t *testing.T, server *harness.Server) *world {
 	w.call("alice", "PATCH", "channels/{closing}", `{"status": "closed"}`)
 	w.call("alice", "POST", "intents/{ended}/status", `{"status": "completed"}`, "If-Match", "1")
 	return w
+}
+
+// subscribe makes subscriptions, which get what is sent afterwards.
+func (w *world) subscribe() {
+	w.make("work", "dora", "subscriptions", `{"name": "erasedwork", "intent_id": "{intent}"}`)
+	var hook struct {
+		Secret string `json:"secret"`
+	}
+	w.call("dora", "POST", "subscriptions", `{"name": "hook", "intent_id": "{intent}", "webhook_url": "https://erasedhook.example/"}`).Decode(w.t, &hook)
+	w.secret = hook.Secret
+	w.make("others", "alice", "subscriptions", `{"name": "others", "intent_id": "{intent}"}`)
 }
 
 // sayAll sends messages of every kind, in channels of every kind.
@@ -126,16 +138,9 @@ func (w *world) actOnMessages() {
 	w.call("dora", "POST", "agents/dora/inbox/surfaced", `{"message_ids": ["{toher}"]}`)
 }
 
-// callAll gives dora a lease, subscriptions, a key and an invite.
+// callAll lets dora receive, and gives it a lease, a key and an invite.
 func (w *world) callAll() {
 	w.call("dora", "POST", "intents/{intent}/leases", `{"scope": "chapter 3", "duration_seconds": 3600}`)
-	w.make("work", "dora", "subscriptions", `{"name": "erasedwork", "intent_id": "{intent}"}`)
-	var hook struct {
-		Secret string `json:"secret"`
-	}
-	w.call("dora", "POST", "subscriptions", `{"name": "hook", "intent_id": "{intent}", "webhook_url": "https://erasedhook.example/"}`).Decode(w.t, &hook)
-	w.secret = hook.Secret
-	w.make("others", "alice", "subscriptions", `{"name": "others", "intent_id": "{intent}"}`)
 	w.call("dora", "GET", "subscriptions/{work}/deliveries?limit=100", "")
 	w.call("dora", "POST", "channels/{club}/invites", `{"agents": ["guest-zoe"]}`)
 	var made struct {
