@@ -2,12 +2,12 @@ package agentdata
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"openintent/agents"
 	"openintent/caller"
 	"openintent/database"
-	"openintent/fault"
 	"openintent/messaging"
 	"openintent/search"
 	"openintent/subscriptions"
@@ -21,7 +21,7 @@ const (
 )
 
 // ErrUnknown refuses an agent of which the database has nothing.
-var ErrUnknown = fault.New(fault.NotFound, "AGENT_NOT_FOUND", "The database has nothing of this agent; check its id.")
+var ErrUnknown = errors.New("the database has nothing of this agent; check its id")
 
 // Rooms are what an erasure works with: services on the database at Address, which need not be started.
 type Rooms struct {

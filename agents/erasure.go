@@ -5,13 +5,11 @@ import (
 	"errors"
 
 	"openintent/database"
-	"openintent/fault"
 	"openintent/jsonvalue"
 )
 
 // ErrStillRegistered refuses to erase an agent that has not deregistered.
-var ErrStillRegistered = fault.New(fault.Conflict, "STILL_REGISTERED",
-	"The agent is still registered; deregister it first, so that nothing reaches it any more.")
+var ErrStillRegistered = errors.New("the agent is still registered; deregister it first, so that nothing reaches it any more")
 
 // Erase removes from the record of a deregistered agent what it says of itself. The id, the role and the times stay: by the time of the
 // departure, earlier memberships and requests are void. recorded tells whether there is a record, erased whether it said anything.

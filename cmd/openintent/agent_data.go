@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"openintent/agentdata"
+	"openintent/agents"
 	"openintent/database"
 	"openintent/fault"
 	"openintent/server"
@@ -123,17 +124,16 @@ func linesOf(report *agentdata.Report) (lines []string) {
 	return append(lines, "stays   whatever backups, exports and logs of the server have")
 }
 
-// refusals are the exit codes of what these commands refuse.
-var refusals = map[fault.Kind]int{fault.Invalid: exitUsage, fault.NotFound: exitNotFound, fault.Conflict: exitConflict}
-
-// dataError gives a refusal of these commands its sentence and its exit code.
+// dataError gives a refusal of these commands its exit code.
 func dataError(err error) error {
 	var refused *fault.Fault
-	if !errors.As(err, &refused) {
-		return err
-	}
-	if code, known := refusals[refused.Kind]; known {
-		return exitError{code, errors.New(refused.Message)}
+	switch {
+	case errors.Is(err, agentdata.ErrUnknown):
+		return exitError{exitNotFound, err}
+	case errors.Is(err, agents.ErrStillRegistered):
+		return exitError{exitConflict, err}
+	case errors.As(err, &refused) && refused.Kind == fault.Invalid:
+		return usagef("%s", refused.Message)
 	}
 	return err
 }
