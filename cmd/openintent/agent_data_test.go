@@ -67,3 +67,27 @@ func TestAgentDataErasesNobody(t *testing.T) {
 		require.Equal(t, exit, did.exit, "%s: %s", agent, did.stderr)
 	}
 }
+
+// The erasure works beside a server of PostgreSQL, and prints what it did. On SQLite the server has stopped.
+func TestAgentDataErases(t *testing.T) {
+	onChannel(t, func(t *testing.T, alice, _ shell) {
+		dora := shell{server: alice.server, agent: "dora"}
+		dora.does(t, "agents", "register", "dora", "--name", "Dora")
+		dora.does(t, "notify", "data", "alice", `{"text": "gone soon"}`)
+		answer := alice.server.As("dora").REST(t, "DELETE", "/v1/agents/dora", "")
+		require.Less(t, answer.Status, 300)
+		live := !strings.HasPrefix(alice.server.DatabaseURL, "sqlite:")
+		if !live {
+			require.NoError(t, alice.server.Stop())
+		}
+		did := offline(t, "agent-data", "erase", "dora", "--database-url", alice.server.DatabaseURL)
+		require.Equal(t, exitOK, did.exit, did.stderr)
+		require.Empty(t, did.stderr)
+		require.Contains(t, did.stdout, "erased  agents: name, capabilities, endpoint, metadata and note of its record (rows: 1)\n"+
+			"erased  messages: the contents of those that it sent (rows: 1)\n")
+		require.True(t, strings.HasSuffix(did.stdout, "stays   whatever backups, exports and logs of the server have\n"), did.stdout)
+		if live {
+			require.NotContains(t, alice.does(t, "messages", "data"), "gone soon")
+		}
+	})
+}

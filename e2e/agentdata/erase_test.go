@@ -226,11 +226,16 @@ func (w *world) requireOthersGoOn(before openintentv1.MessageService_SubscribeCl
 		if stream == before && strings.HasPrefix(w.DatabaseURL, "sqlite:") {
 			continue // it ended with the server
 		}
+		deletions := 0
 		for got := ""; got != w.ids["new"]; {
 			event, err := stream.Recv()
 			require.NoError(t, err)
-			got = event.GetMessage().GetId()
+			if got = event.GetMessage().GetId(); event.GetAnnotation().GetType() == "message_deleted" {
+				deletions++
+				require.Equal(t, "operator", event.GetAnnotation().GetAgentId())
+			}
 		}
+		require.Equal(t, 4, deletions, "of first, keyed, document and answer; the time of the others is over")
 	}
 }
 
