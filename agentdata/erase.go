@@ -15,9 +15,9 @@ import (
 
 // The tables for which rooms have functions of their own.
 const (
-	record    = "agents"
-	contents  = "messages"
-	ownCursor = "subscriptions"
+	record     = "agents"
+	contents   = "messages"
+	delivering = "subscriptions"
 )
 
 // ErrUnknown refuses an agent of which the database has nothing.
@@ -98,7 +98,7 @@ func (e *eraser) erase(ctx context.Context, found *survey) error {
 		return fmt.Errorf("erasing subscriptions: %w", err)
 	}
 	if count > 0 {
-		e.report.Erased[ownCursor] = count
+		e.report.Erased[delivering] = count
 	}
 	for _, table := range Tables {
 		for _, intentNo := range found.intents[table.Name] {

@@ -26,13 +26,13 @@ type Table struct {
 
 // change is how an erasure changes rows of one intent: a bounded number of those that meet a condition, in the order of a column.
 type change struct {
-	// where is the condition on a row x. It must not hold any more for a row that was changed.
+	// where is the condition on a row x.
 	where string
 	// by is a column with numbers. Few rows have the same.
 	by string
-	// set are the assignments; empty: the rows are removed.
+	// set are the assignments; empty: the rows are removed, unless text rewrites them.
 	set string
-	// text rewrites the JSON of a column in place of set. changed is false if there is nothing to rewrite.
+	// column is one with JSON that text rewrites; empty: none. changed is false if there is nothing to rewrite.
 	column string
 	text   func(before []byte) (after []byte, changed bool, err error)
 }

@@ -93,7 +93,7 @@ func TestTheListSaysWhy(t *testing.T) {
 		require.False(t, names[table.Name], table.Name)
 		names[table.Name] = true
 		require.NotEmpty(t, table.Erased+table.Stays, table.Name)
-		erases := table.change != nil || slices.Contains([]string{record, contents, ownCursor}, table.Name)
+		erases := table.change != nil || slices.Contains([]string{record, contents, delivering}, table.Name)
 		require.Equal(t, erases, table.Erased != "", table.Name)
 		if table.Of == "" {
 			require.Empty(t, table.Columns+table.Hidden+table.Erased, table.Name)
