@@ -71,6 +71,7 @@ type dialect interface {
 	indexWords(documents []IndexedWords) []Statement
 	emptyWords(others []string) []Statement
 	mergeWords() []Statement
+	purgeWords() []Statement
 	commitLazily() []Statement
 	findWords(tx *Tx, w *WordSearch, limit int) (numbers []int64, done bool, err error)
 

@@ -37,6 +37,10 @@ func (tx *Tx) EmptyWords(others ...string) []Statement { return tx.db.dialect.em
 // for some hundreds of documents.
 func (tx *Tx) MergeWords() []Statement { return tx.db.dialect.mergeWords() }
 
+// PurgeWords returns the statements after which the engine keeps nothing of documents that were removed, where it otherwise keeps their
+// words until it merges them. They rewrite the whole index.
+func (tx *Tx) PurgeWords() []Statement { return tx.db.dialect.purgeWords() }
+
 // CommitLazily returns the statements after which the transaction's commit need not wait for the disk, where the engine can do that. After a
 // crash of the database, the last such transactions may be missing, in the order of their commits. So a transaction may do that if what
 // it stores can be found out again.

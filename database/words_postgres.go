@@ -57,6 +57,8 @@ func (p *postgresServer) emptyWords(others []string) []Statement {
 
 func (p *postgresServer) mergeWords() []Statement { return nil } // PostgreSQL merges when it inserts
 
+func (p *postgresServer) purgeWords() []Statement { return nil } // vacuum removes what was deleted
+
 func (p *postgresServer) commitLazily() []Statement {
 	return []Statement{{SQL: "SET LOCAL synchronous_commit = off"}}
 }

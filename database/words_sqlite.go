@@ -25,6 +25,10 @@ func (s *sqliteFile) mergeWords() []Statement {
 	return []Statement{{SQL: "INSERT INTO search_words (search_words, rank) VALUES ('merge', ?)", Args: []any{mergedPages}}}
 }
 
+func (s *sqliteFile) purgeWords() []Statement {
+	return []Statement{{SQL: "INSERT INTO search_words (search_words) VALUES ('optimize')"}}
+}
+
 func (s *sqliteFile) commitLazily() []Statement { return nil } // one setting holds for all of the connection's transactions
 
 // findWords reads the documents in their order, which is that of the index. Quotes around each word keep it a word.

@@ -42,16 +42,26 @@ func (s *Service) DeleteMessage(ctx context.Context, req *openintentv1.DeleteMes
 	return deleted.ToWire(now)
 }
 
-// deleteContent decides about a deletion under the lock, and stores it. It raises the intent's epoch, so that whoever shares the
-// message's content here or on another replica reads it again, and whoever awaits its answers looks.
+// deleteContent decides about a deletion under the lock, and stores it.
 func deleteContent(seen *Sighting) (*message.Message, error) {
 	m := seen.Message
 	if err := mayDelete(seen); err != nil || m.Deleted() {
 		return m, err
 	}
-	if err := refuseAudited(seen); err != nil {
+	copied, err := audited(seen)
+	switch {
+	case err != nil:
 		return nil, err
+	case copied:
+		return nil, errAudited.With("message_id", m.ID)
 	}
+	return storeDeletion(seen)
+}
+
+// storeDeletion stores a deletion that was decided, in the viewer's name. It raises the intent's epoch, so that whoever shares the
+// message's content here or on another replica reads it again, and whoever awaits its answers looks.
+func storeDeletion(seen *Sighting) (*message.Message, error) {
+	m := seen.Message
 	deleted := m.WithoutContent(seen.head.Tick())
 	if m.Open {
 		if err := message.ExpireRequests(seen.Tx, seen.head, []int64{m.Position}); err != nil {
@@ -87,19 +97,13 @@ func mayDelete(seen *Sighting) error {
 	return seen.RequireOpen()
 }
 
-// refuseAudited refuses the deletion of a message of which the intent's log has a copy, or would have one if its channel had been
-// audited from the beginning.
-func refuseAudited(seen *Sighting) error {
+// audited tells whether the intent's log has a copy of the message, or would have one if its channel had been audited from the beginning.
+func audited(seen *Sighting) (bool, error) {
 	copies := 0
-	if err := seen.Tx.Pipeline(database.Statement{
+	err := seen.Tx.Pipeline(database.Statement{
 		SQL:  "SELECT count(*) FROM events WHERE intent_no = ? AND position = ?",
 		Args: []any{seen.Message.IntentNo, seen.Message.Position},
 		Scan: func(row database.Row) error { return row.Scan(&copies) },
-	}); err != nil {
-		return err
-	}
-	if copies > 0 || seen.Channel().Audit {
-		return errAudited.With("message_id", seen.Message.ID)
-	}
-	return nil
+	})
+	return copies > 0 || seen.Channel().Audit, err
 }

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 # These packages only start and attack processes. The race detector would see nothing of the server there, but it sees the server in
 # the other packages, where the server runs within the tests.
-unwatched='/e2e/(backups|documents|examples|operator|python|siege|soak|torture)$'
+unwatched='/e2e/(agentdata|backups|documents|examples|operator|python|siege|soak|torture)$'
 packages=$(go list ./...)
 watched=$(grep --invert-match --extended-regexp "$unwatched" <<<"$packages")
 others=$(grep --extended-regexp "$unwatched" <<<"$packages")

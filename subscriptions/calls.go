@@ -106,24 +106,28 @@ func (s *Service) DeleteSubscription(
 	if err != nil {
 		return nil, err
 	}
-	err = s.db.Write(ctx, func(tx *database.Tx) error {
-		_, now, err := lock(tx, sub.no)
-		if err != nil {
-			return err
-		}
-		tx.AfterCommit(func() { s.messaging.WakeSubscription(sub.no) })
-		return tx.Pipeline(database.Statement{
-			SQL:  "UPDATE subscriptions SET deleted_at = ? WHERE subscription_no = ?",
-			Args: []any{database.Micros(now), sub.no},
-		})
-	})
-	if err != nil {
+	if err := s.hide(ctx, sub.no); err != nil {
 		return nil, err
 	}
 	if err := s.remove(ctx, sub.no); err != nil {
 		s.logger.Warn("could not remove a deleted subscription; the sweep will remove it", "error", err)
 	}
 	return &openintentv1.DeleteSubscriptionResponse{SubscriptionId: sub.id, Status: "deleted"}, nil
+}
+
+// hide stores that a subscription is deleted: nobody sees it after the commit, and its consumers notice.
+func (s *Service) hide(ctx context.Context, no int64) error {
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		_, now, err := lock(tx, no)
+		if err != nil {
+			return err
+		}
+		tx.AfterCommit(func() { s.messaging.WakeSubscription(no) })
+		return tx.Pipeline(database.Statement{
+			SQL:  "UPDATE subscriptions SET deleted_at = ? WHERE subscription_no = ?",
+			Args: []any{database.Micros(now), no},
+		})
+	})
 }
 
 // AcknowledgeDeliveries finishes deliveries.

@@ -20,6 +20,8 @@ type commands struct {
 	Backup backupCommand `cmd:"" group:"Server" help:"Copy a SQLite database into a file, while a server serves it."`
 	Check  checkCommand  `cmd:"" group:"Server" help:"Check that all rows of a database fit together; exit code 1 if not."`
 
+	AgentData agentDataCommand `cmd:"" name:"agent-data" group:"Server" help:"Write or erase what a database has of one agent."`
+
 	Migrate migrateCommand `cmd:"" group:"Server" help:"Bring the schema of a server's database up to date, or say what that would do."`
 
 	Ask       askCommand       `cmd:"" group:"Messages" help:"Ask an agent or a role and print the answer."`
