@@ -15,6 +15,7 @@ import (
 	"openintent/database/databasetest"
 	"openintent/fault"
 	"openintent/fault/faulttest"
+	"openintent/messaging/wake"
 )
 
 // losses are what a room says in its log about entries that the database has lost.
@@ -93,6 +94,34 @@ func TestALossIsCountedOnce(t *testing.T) {
 			require.Contains(t, lost, [2]int64{kept + 1, kept + 3})
 			require.LessOrEqual(t, len(lost), 2)
 			require.EqualValues(t, 3, counted)
+		})
+	}
+}
+
+// A stream hears of a loss with the first message after it, even if the stream has come far beyond that message's place.
+func TestAStreamFarBeyondALossEnds(t *testing.T) {
+	t.Parallel()
+	for _, engine := range databasetest.Engines() {
+		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, engine)
+			id := h.open(t)
+			h.say(t, "alice", id, "kept")
+			past := databasetest.Remember(t, h.db, "before")
+			live := h.streams(t, "bob", id)
+			for range 5 {
+				h.clock.Advance(2 * wake.SharedFor) // the streams share the latest messages only
+				h.say(t, "alice", id, "lost")
+				for _, f := range live {
+					require.Len(t, f.texts(t, 1), 1)
+				}
+			}
+			past.PutBack(t)
+			h.clock.Advance(time.Millisecond)
+			h.say(t, "alice", id, "after")
+			for _, f := range live {
+				faulttest.Require(t, f.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
+			}
 		})
 	}
 }

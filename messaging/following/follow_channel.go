@@ -58,8 +58,8 @@ func (c ChannelScope) take(t *Tails, before *sharedPage, stored *wake.Handover) 
 	}
 	rows := slices.Clone(stored.After(before.Through))
 	if len(rows) == 0 {
-		if before.denies(stored.Messages[len(stored.Messages)-1]) {
-			return nil
+		if stored.Head.LastAt.After(before.Head.LastAt) || before.denies(stored.Messages[len(stored.Messages)-1]) {
+			return nil // it is newer than the page, or another one, so the log has lost what the page has
 		}
 		return before // the page has it already
 	}
