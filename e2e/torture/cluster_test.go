@@ -163,13 +163,15 @@ func (c *cluster) logs() string {
 	return text.String()
 }
 
-// accepted waits until a node takes writes, and returns when it first acknowledged one. With a synchronous standby that is when
-// the standby has it.
-func (c *cluster) accepted(n *node) (at time.Time) {
+// writeProbe is a write that waits for the standby like any other.
+const writeProbe = "UPDATE probe SET number = number + 1"
+
+// acknowledges waits until a node acknowledges a write, and returns when it did.
+func (c *cluster) acknowledges(n *node) (at time.Time) {
 	c.await("the new primary to accept writes", func(ctx context.Context) bool {
 		pool := c.at(n, "postgres")
 		defer func() { _ = pool.Close() }()
-		_, err := pool.ExecContext(ctx, "UPDATE probe SET number = number + 1")
+		_, err := pool.ExecContext(ctx, writeProbe)
 		at = time.Now()
 		return err == nil
 	})

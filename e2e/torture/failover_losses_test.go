@@ -81,7 +81,9 @@ func TestWhatAFailoverLosesIsNamed(t *testing.T) {
 	}
 	primary.hold(t)
 	signal(syscall.SIGKILL, append([]int{primary.patroniPID(t)}, primary.processes(t)...)...)
-	firsts, late := timed.after(t, c.accepted(other))
+	accepted := c.accepted(other)
+	firsts, late := timed.after(t, accepted)
+	accepted.stop()
 	require.Empty(t, late)
 	c.execute(other, "ALTER ROLE replicator LOGIN")
 	primary.release(t)

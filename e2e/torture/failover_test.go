@@ -137,8 +137,9 @@ func (c *cluster) failOver(w *world, timed *timed) (took []string) {
 		accepted := c.accepted(other)
 		c.awaitWhole(true)
 		line := fmt.Sprintf("  %2d %-52s new primary after %5.1fs, accepts writes after %5.1fs", number+1, failure.name,
-			promoted.Sub(broken).Seconds(), accepted.Sub(broken).Seconds())
+			promoted.Sub(broken).Seconds(), accepted.since().Sub(broken).Seconds())
 		firsts, late := timed.after(c.t, accepted)
+		accepted.stop()
 		if len(late) > 0 {
 			c.t.Errorf("failover %d (%s): too late succeeded %v", number+1, failure.name, late)
 		}

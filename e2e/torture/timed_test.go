@@ -31,9 +31,10 @@ func (t *timed) note(kind string) {
 	t.successes[kind] = append(t.successes[kind], time.Now())
 }
 
-// after says when each kind of call first succeeded after a time, and which of them took too long. It waits for those that have not
-// yet succeeded.
-func (t *timed) after(tb testing.TB, at time.Time) (firsts string, late []string) {
+// after says when each kind of call first succeeded after the new primary accepted writes, and which of them took too long. It waits for
+// those that have not yet succeeded. While the primary acknowledges nothing, nobody can, so that does not count.
+func (t *timed) after(tb testing.TB, accepted *accepting) (firsts string, late []string) {
+	at := accepted.since()
 	for _, kind := range t.kinds {
 		var found time.Time
 		require.Eventually(tb, func() bool {
@@ -45,8 +46,12 @@ func (t *timed) after(tb testing.TB, at time.Time) (firsts string, late []string
 			}
 			return index >= 0
 		}, harness.Patience, 20*time.Millisecond, "%s does not succeed any more", kind)
-		firsts += fmt.Sprintf("; %s %+.2fs", kind, found.Sub(at).Seconds())
-		if found.Sub(at) > soonEnough {
+		took, paused := accepted.took(found)
+		firsts += fmt.Sprintf("; %s %+.2fs", kind, took.Seconds())
+		if paused > 0 {
+			firsts += fmt.Sprintf(" (and %.2fs in which the primary paused)", paused.Seconds())
+		}
+		if took > soonEnough {
 			late = append(late, kind)
 		}
 	}
