@@ -82,7 +82,7 @@ func (c *postgresConnection) sendCommit(ctx context.Context, statements []Statem
 
 // awaitAnswer waits for the answer that the caller of commit did not wait for.
 func (c *postgresConnection) awaitAnswer() {
-	<-c.unanswered
+	<-c.unanswered //nolint:errcheck // the caller was told that it is unknown
 	c.pool.unanswered.Add(-1)
 }
 
