@@ -12,7 +12,7 @@ import (
 const pause = 300 * time.Millisecond
 
 // accepting watches from when on a new primary acknowledges writes, and when it pauses again. It does that while the standby
-// that makes its commits durable comes and goes: Patroni may start a repaired node as a standby, and then rewind it.
+// that makes its commits durable comes and goes, as when Patroni rewinds a repaired node.
 type accepting struct {
 	stop func()
 
