@@ -141,7 +141,7 @@ func TestAnErasureLeavesOnlyWhatEventsKeep(t *testing.T) {
 		w.depart()
 		before := ""
 		for _, path := range shown { // so that the server has read it
-			before += string(w.call("alice", "GET", path, "").Body)
+			before += string(w.Call("alice", "GET", path, "").Body)
 		}
 		require.Contains(t, before, "erasedsecond")
 		stream := w.watch()
@@ -152,8 +152,8 @@ func TestAnErasureLeavesOnlyWhatEventsKeep(t *testing.T) {
 
 		out := erase(t, w.DatabaseURL)
 		require.Regexp(t, `erased  messages: the contents of those that it sent \(rows: 12\)\n`, out)
-		require.Contains(t, out, "audited channel ledger ("+w.ids["ledger"]+"): events have copies (rows: 1)\n")
-		require.Contains(t, out, "openintent keys revoke "+w.ids["key"])
+		require.Contains(t, out, "audited channel ledger ("+w.IDs["ledger"]+"): events have copies (rows: 1)\n")
+		require.Contains(t, out, "openintent keys revoke "+w.IDs["key"])
 		require.Regexp(t, `stays   events: .* \(rows: \d+\)`, out)
 		require.Empty(t, words(t, w.DatabaseURL, "erased"))
 		for _, table := range words(t, w.DatabaseURL, "kept") {
@@ -195,7 +195,7 @@ func (w *world) watch() openintentv1.MessageService_SubscribeClient {
 	ctx, cancel := context.WithCancel(context.Background())
 	w.t.Cleanup(cancel)
 	stream, err := w.As("alice").Messages.Subscribe(ctx, &openintentv1.SubscribeRequest{
-		Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: w.ids["talk"]}, AfterPosition: proto.Int64(0),
+		Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: w.IDs["talk"]}, AfterPosition: proto.Int64(0),
 		Include: []string{"annotations"},
 	})
 	require.NoError(w.t, err)
@@ -214,20 +214,20 @@ func (w *world) requireOthersGoOn(before openintentv1.MessageService_SubscribeCl
 	t := w.t
 	t.Helper()
 	for _, path := range shown {
-		answer := w.call("alice", "GET", path, "")
+		answer := w.Call("alice", "GET", path, "")
 		assert.NotContains(t, string(answer.Body), "erased", path)
 	}
-	assert.NotContains(t, string(w.call("alice", "GET", "messages/search?q=erasedsecond", "").Body), "msg_")
-	assert.Contains(t, string(w.call("alice", "GET", "messages/search?q=keptaudited", "").Body), "msg_")
-	verified := string(w.call("alice", "GET", "intents/{intent}/events/verify", "").Body)
+	assert.NotContains(t, string(w.Call("alice", "GET", "messages/search?q=erasedsecond", "").Body), "msg_")
+	assert.Contains(t, string(w.Call("alice", "GET", "messages/search?q=keptaudited", "").Body), "msg_")
+	verified := string(w.Call("alice", "GET", "intents/{intent}/events/verify", "").Body)
 	assert.Contains(t, strings.ReplaceAll(verified, " ", ""), `"valid":true`)
-	w.make("new", "alice", "channels/{talk}/messages", `{"message_type": "notify", "to": "*", "payload": {"text": "onward"}}`)
+	w.Make("new", "alice", "channels/{talk}/messages", `{"message_type": "notify", "to": "*", "payload": {"text": "onward"}}`)
 	for _, stream := range []openintentv1.MessageService_SubscribeClient{before, w.watch()} {
 		if stream == before && strings.HasPrefix(w.DatabaseURL, "sqlite:") {
 			continue // it ended with the server
 		}
 		deletions := 0
-		for got := ""; got != w.ids["new"]; {
+		for got := ""; got != w.IDs["new"]; {
 			event, err := stream.Recv()
 			require.NoError(t, err)
 			if got = event.GetMessage().GetId(); event.GetAnnotation().GetType() == "message_deleted" {
@@ -243,12 +243,12 @@ func (w *world) requireOthersGoOn(before openintentv1.MessageService_SubscribeCl
 func TestAKilledErasureIsCompleted(t *testing.T) {
 	databasetest.EachURL(t, func(t *testing.T, url string) {
 		server := harness.StartProcess(t, harness.Options{URL: url})
-		w := &world{Server: server, t: t, ids: map[string]string{}}
-		w.make("intent", "alice", "intents", `{"title": "Report", "status": "active"}`)
-		w.make("talk", "alice", "intents/{intent}/channels", `{"name": "talk"}`)
+		w := &world{Making: harness.NewMaking(t, server), t: t}
+		w.Make("intent", "alice", "intents", `{"title": "Report", "status": "active"}`)
+		w.Make("talk", "alice", "intents/{intent}/channels", `{"name": "talk"}`)
 		const sent = 600
 		for range sent {
-			w.call("dora", "POST", "channels/{talk}/messages", `{"message_type": "notify", "to": "*", "payload": {"text": "erasedtext"}}`)
+			w.Call("dora", "POST", "channels/{talk}/messages", `{"message_type": "notify", "to": "*", "payload": {"text": "erasedtext"}}`)
 		}
 		require.NoError(t, server.Stop())
 		const deleted = "SELECT COUNT(*) FROM annotations WHERE annotation_type = 'message_deleted'"

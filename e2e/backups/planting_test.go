@@ -236,7 +236,7 @@ func TestCheckFindsPlantedFaults(t *testing.T) {
 // breaks returns how many rows break a rule after a change, and takes the change back.
 func (h *house) breaks(db *database.DB, rule database.Invariant, change string) (found int) {
 	h.t.Helper()
-	for name, id := range h.ids {
+	for name, id := range h.IDs {
 		change = strings.ReplaceAll(change, "{"+name+"}", id)
 	}
 	err := db.Write(h.t.Context(), func(tx *database.Tx) error {

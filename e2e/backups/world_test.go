@@ -2,11 +2,9 @@ package backups
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"openintent/database"
@@ -18,91 +16,65 @@ const checkEvery = 20 * time.Millisecond
 
 // house is a server with rows in nearly every table.
 type house struct {
-	*harness.Server
+	*harness.Making
 	t *testing.T
-	// ids are those of what was made, by the names that the test gives.
-	ids map[string]string
-}
-
-// call makes a call over REST that must succeed. A name in braces stands for the id under it.
-func (h *house) call(agent, method, path, body string, headers ...string) harness.Answer {
-	h.t.Helper()
-	var pairs []string
-	for name, id := range h.ids {
-		pairs = append(pairs, "{"+name+"}", id)
-	}
-	filled := strings.NewReplacer(pairs...)
-	answer := h.As(agent).REST(h.t, method, "/v1/"+filled.Replace(path), filled.Replace(body), headers...)
-	assert.Less(h.t, answer.Status, 300, "%s %s: %s", method, path, answer.Body)
-	return answer
-}
-
-// make is call for a POST whose answer has the id to remember.
-func (h *house) make(name, agent, path, body string, headers ...string) {
-	h.t.Helper()
-	var made struct {
-		ID string `json:"id"`
-	}
-	h.call(agent, "POST", path, body, headers...).Decode(h.t, &made)
-	assert.NotEmpty(h.t, made.ID)
-	h.ids[name] = made.ID
 }
 
 // fill makes rows of every kind.
 func fill(t *testing.T, server *harness.Server) *house {
 	t.Helper()
-	h := &house{Server: server, t: t, ids: map[string]string{}}
-	h.call("alice", "POST", "agents/register", `{"agent_id": "alice", "role_id": "editor"}`)
-	h.call("bob", "POST", "agents/register", `{"agent_id": "bob", "role_id": "reviewer"}`)
-	h.make("intent", "alice", "intents", `{"title": "Report", "status": "active"}`)
-	h.call("alice", "POST", "intents/{intent}/agents", `{"agent_id": "bob"}`)
-	h.call("alice", "POST", "intents/{intent}/acl/entries", `{"principal_id": "carol", "permission": "write"}`)
-	h.call("alice", "POST", "intents/{intent}/coordinator", `{"agent_id": "bob"}`)
-	h.make("first task", "alice", "intents/{intent}/tasks", `{"name": "collect"}`)
-	h.make("second task", "alice", "intents/{intent}/tasks", `{"name": "write", "depends_on": ["{first task}"]}`)
-	h.make("talk", "alice", "intents/{intent}/channels", `{"name": "talk", "dictatable": true}`)
-	h.make("ledger", "alice", "intents/{intent}/channels", `{"name": "ledger", "options": {"audit": true}}`)
-	h.make("small", "alice", "intents/{intent}/channels", `{"name": "small", "options": {"max_messages": 3}}`)
-	h.make("club", "alice", "intents/{intent}/channels", `{"name": "club", "member_policy": "explicit", "members": ["alice", "bob"]}`)
-	h.make("opened", "alice", "intents/{intent}/channels", `{"name": "opened", "member_policy": "explicit", "members": ["alice", "bob"]}`)
-	h.call("alice", "PATCH", "channels/{opened}", `{"member_policy": "intent"}`)
-	h.make("work", "bob", "subscriptions", `{"name": "work", "intent_id": "{intent}"}`)
-	h.make("quiet", "carol", "subscriptions", `{"name": "quiet", "intent_id": "{intent}", "compose": true}`)
+	h := &house{Making: harness.NewMaking(t, server), t: t}
+	h.Call("alice", "POST", "agents/register", `{"agent_id": "alice", "role_id": "editor"}`)
+	h.Call("bob", "POST", "agents/register", `{"agent_id": "bob", "role_id": "reviewer"}`)
+	h.Make("intent", "alice", "intents", `{"title": "Report", "status": "active"}`)
+	h.Call("alice", "POST", "intents/{intent}/agents", `{"agent_id": "bob"}`)
+	h.Call("alice", "POST", "intents/{intent}/acl/entries", `{"principal_id": "carol", "permission": "write"}`)
+	h.Call("alice", "POST", "intents/{intent}/coordinator", `{"agent_id": "bob"}`)
+	h.Make("first task", "alice", "intents/{intent}/tasks", `{"name": "collect"}`)
+	h.Make("second task", "alice", "intents/{intent}/tasks", `{"name": "write", "depends_on": ["{first task}"]}`)
+	h.Make("talk", "alice", "intents/{intent}/channels", `{"name": "talk", "dictatable": true}`)
+	h.Make("ledger", "alice", "intents/{intent}/channels", `{"name": "ledger", "options": {"audit": true}}`)
+	h.Make("small", "alice", "intents/{intent}/channels", `{"name": "small", "options": {"max_messages": 3}}`)
+	h.Make("club", "alice", "intents/{intent}/channels", `{"name": "club", "member_policy": "explicit", "members": ["alice", "bob"]}`)
+	h.Make("opened", "alice", "intents/{intent}/channels", `{"name": "opened", "member_policy": "explicit", "members": ["alice", "bob"]}`)
+	h.Call("alice", "PATCH", "channels/{opened}", `{"member_policy": "intent"}`)
+	h.Make("work", "bob", "subscriptions", `{"name": "work", "intent_id": "{intent}"}`)
+	h.Make("quiet", "carol", "subscriptions", `{"name": "quiet", "intent_id": "{intent}", "compose": true}`)
 
-	h.make("open", "alice", "channels/{talk}/messages", `{"message_type": "request", "to": "bob", "payload": {"n": 1}}`,
+	h.Make("open", "alice", "channels/{talk}/messages", `{"message_type": "request", "to": "bob", "payload": {"n": 1}}`,
 		"Idempotency-Key", "first")
-	h.make("answered", "alice", "channels/{talk}/messages", `{"message_type": "request", "to": "bob", "payload": {"n": 2}}`)
-	h.make("response", "bob", "channels/{talk}/messages/{answered}/reply", `{"payload": {"n": 3}}`)
-	h.make("first", "alice", "channels/{talk}/messages", `{"message_type": "notify", "to": "*", "payload": {"text": "searchable"}}`)
-	h.make("reply", "bob", "channels/{talk}/messages", `{"message_type": "notify", "to": "alice", "parent_id": "{first}", "payload": {"n": 5}}`)
-	h.make("exact", "alice", "channels/{talk}/messages",
+	h.Make("answered", "alice", "channels/{talk}/messages", `{"message_type": "request", "to": "bob", "payload": {"n": 2}}`)
+	h.Make("response", "bob", "channels/{talk}/messages/{answered}/reply", `{"payload": {"n": 3}}`)
+	h.Make("first", "alice", "channels/{talk}/messages", `{"message_type": "notify", "to": "*", "payload": {"text": "searchable"}}`)
+	h.Make("reply", "bob", "channels/{talk}/messages", `{"message_type": "notify", "to": "alice", "parent_id": "{first}", "payload": {"n": 5}}`)
+	h.Make("exact", "alice", "channels/{talk}/messages",
 		`{"message_type": "request", "to": "role:reviewer", "collect": {"quorum": 2}, "payload": {"n": 6}}`)
-	h.call("bob", "POST", "channels/{talk}/messages/{exact}/claim", `{"ttl_seconds": 3600}`)
-	h.make("owed", "alice", "channels/{talk}/messages",
+	h.Call("bob", "POST", "channels/{talk}/messages/{exact}/claim", `{"ttl_seconds": 3600}`)
+	h.Make("owed", "alice", "channels/{talk}/messages",
 		`{"message_type": "request", "to": "bob", "obligation": {"blocks": "halted"}, "payload": {"n": 7}}`)
-	h.make("document", "alice", "channels/{talk}/messages", `{"message_type": "notify", "to": "*", "kind": "plan", "document": true, "payload": {"n": 8}}`)
-	h.call("alice", "PATCH", "channels/{talk}/messages/{first}", `{"payload": {"text": "searchable and edited"}}`)
-	h.call("bob", "PUT", "channels/{talk}/messages/{first}/reactions/agree", `{}`)
-	h.call("bob", "POST", "channels/{talk}/messages/{open}/disposition", `{"disposition": "deferred", "reason": "after lunch"}`)
-	h.call("bob", "PATCH", "channels/{talk}/messages/{open}", `{"status": "read"}`)
-	h.make("audited", "alice", "channels/{ledger}/messages", `{"message_type": "notify", "to": "bob", "payload": {"n": 9}}`)
-	h.make("evicted", "alice", "channels/{small}/messages", `{"message_type": "request", "to": "bob", "payload": {"n": 10}, "expires_at": "2099-01-01T00:00:00Z"}`)
+	h.Make("document", "alice", "channels/{talk}/messages", `{"message_type": "notify", "to": "*", "kind": "plan", "document": true, "payload": {"n": 8}}`)
+	h.Call("alice", "PATCH", "channels/{talk}/messages/{first}", `{"payload": {"text": "searchable and edited"}}`)
+	h.Call("bob", "PUT", "channels/{talk}/messages/{first}/reactions/agree", `{}`)
+	h.Call("bob", "POST", "channels/{talk}/messages/{open}/disposition", `{"disposition": "deferred", "reason": "after lunch"}`)
+	h.Call("bob", "PATCH", "channels/{talk}/messages/{open}", `{"status": "read"}`)
+	h.Make("audited", "alice", "channels/{ledger}/messages", `{"message_type": "notify", "to": "bob", "payload": {"n": 9}}`)
+	h.Make("evicted", "alice", "channels/{small}/messages", `{"message_type": "request", "to": "bob", "payload": {"n": 10}, "expires_at": "2099-01-01T00:00:00Z"}`)
 	for n := range 5 {
-		h.call("alice", "POST", "channels/{small}/messages", fmt.Sprintf(`{"message_type": "notify", "to": "*", "payload": {"small": %d}}`, n))
+		h.Call("alice", "POST", "channels/{small}/messages", fmt.Sprintf(`{"message_type": "notify", "to": "*", "payload": {"small": %d}}`, n))
 	}
-	h.call("alice", "POST", "intents/{intent}/leases", `{"scope": "chapter 3", "duration_seconds": 3600}`)
-	h.call("alice", "POST", "channels/{talk}/invites", `{"agents": ["guest-zoe"]}`)
-	h.call("bob", "GET", "subscriptions/{work}/deliveries?limit=5", "")
-	h.call("carol", "GET", "subscriptions/{quiet}/deliveries?limit=5", "")
+	h.Call("alice", "POST", "intents/{intent}/leases", `{"scope": "chapter 3", "duration_seconds": 3600}`)
+	h.Call("alice", "POST", "channels/{talk}/invites", `{"agents": ["guest-zoe"]}`)
+	h.Call("bob", "GET", "subscriptions/{work}/deliveries?limit=5", "")
+	h.Call("carol", "GET", "subscriptions/{quiet}/deliveries?limit=5", "")
 
 	// Another intent has ended, and a channel is gone.
-	h.make("ended", "alice", "intents", `{"title": "Done", "status": "active"}`)
-	h.make("past", "alice", "intents/{ended}/channels", `{"name": "past"}`)
-	h.call("alice", "POST", "channels/{past}/messages", `{"message_type": "request", "to": "bob", "payload": {"n": 11}}`)
-	h.call("alice", "POST", "intents/{ended}/status", `{"status": "completed"}`, "If-Match", "1")
-	h.make("gone", "alice", "intents/{intent}/channels", `{"name": "gone"}`)
-	h.call("alice", "POST", "channels/{gone}/messages", `{"message_type": "notify", "to": "*", "payload": {"n": 12}}`)
-	h.call("alice", "DELETE", "channels/{gone}", "")
+	h.Make("ended", "alice", "intents", `{"title": "Done", "status": "active"}`)
+	h.Make("past", "alice", "intents/{ended}/channels", `{"name": "past"}`)
+	h.Call("alice", "POST", "channels/{past}/messages", `{"message_type": "request", "to": "bob", "payload": {"n": 11}}`)
+	h.Call("alice", "POST", "intents/{ended}/status", `{"status": "completed"}`, "If-Match", "1")
+	h.Make("gone", "alice", "intents/{intent}/channels", `{"name": "gone"}`)
+	h.Call("alice", "POST", "channels/{gone}/messages", `{"message_type": "notify", "to": "*", "payload": {"n": 12}}`)
+	h.Call("alice", "DELETE", "channels/{gone}", "")
 	return h
 }
 
@@ -124,10 +96,10 @@ func (h *house) settle() {
 // channel opens a channel for many messages and returns its id.
 func (h *house) channel(t *testing.T) string {
 	t.Helper()
-	if h.ids["many"] == "" {
-		h.make("many", "alice", "intents/{intent}/channels", `{"name": "many", "options": {"max_messages": 1000000}}`)
+	if h.IDs["many"] == "" {
+		h.Make("many", "alice", "intents/{intent}/channels", `{"name": "many", "options": {"max_messages": 1000000}}`)
 	}
-	return h.ids["many"]
+	return h.IDs["many"]
 }
 
 // lastPosition returns the end of the log of a channel's intent.

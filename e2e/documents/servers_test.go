@@ -25,13 +25,16 @@ const remarkServer = "<!-- not run: starts a server -->"
 
 // Each server that a page starts does start, with its settings as they stand. Only what is on other machines is replaced.
 func TestServersStartAsShown(t *testing.T) {
+	shown := 0
 	for _, name := range pages(t) {
 		for _, b := range blocks(readDocument(t, name)) {
 			if b.remark == remarkServer {
+				shown++
 				t.Run(fmt.Sprintf("%s:%d", name, b.line), func(t *testing.T) { startAsShown(t, b.text) })
 			}
 		}
 	}
+	require.NotZero(t, shown)
 }
 
 // startAsShown starts the server of a block, waits until it listens, runs what follows in the block, and stops the server.
