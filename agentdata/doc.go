@@ -12,7 +12,7 @@
 // # What holds
 //
 //   - An export is one snapshot. It changes nothing and keeps no rows in memory, and servers may run meanwhile.
-//   - An erasure refuses an agent that is still registered, and one of which the database has nothing.
+//   - An erasure refuses an agent that is still registered, and one that the database does not know.
 //   - It deletes contents, subscriptions and records by the functions of their rooms. Rows that only need to go, it changes under the lock
 //     of the intent's head, a bounded number in each transaction, and raises the epoch. So running servers show nothing of it afterwards.
 //   - What a hash chain covers stays: events, and with them the messages of audited channels. So do ids in what others wrote or see, and

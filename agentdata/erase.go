@@ -20,8 +20,8 @@ const (
 	delivering = "subscriptions"
 )
 
-// ErrUnknown refuses an agent of which the database has nothing.
-var ErrUnknown = errors.New("the database has nothing of this agent; check its id")
+// ErrUnknown refuses an agent that the database does not know.
+var ErrUnknown = errors.New("the database does not know this agent; check its id")
 
 // Rooms are what an erasure works with: services on the database at Address, which need not be started.
 type Rooms struct {

@@ -11,7 +11,7 @@ const (
 
 	withSubscription = "they go with the subscriptions"
 	withMessage      = "they go with the messages"
-	sharedWork       = "they belong to all who work on the intent, and events tell of them"
+	sharedWork       = "everyone who works on the intent shares them, and logged events describe them"
 	wordIndex        = "the words of messages, which go with their messages"
 	book             = "which migrations were applied"
 )
@@ -165,7 +165,7 @@ var Tables = []Table{
 			" paused_at:time discharged_at:time discharged_by note",
 		Hidden: "intent_no channel_no", Erased: "the notes with which it discharged them",
 		change: &change{where: "x.discharged_by = ? AND x.note <> ''", by: "position", set: "note = ''"},
-		Stays:  "they say who owed an answer to whom",
+		Stays:  "they record which agent owed an answer to which",
 	},
 	{Name: "documents", Stays: "which messages are the documents of channels"},
 	{
