@@ -30,7 +30,7 @@ func TestAgentDataRefuses(t *testing.T) {
 			exit      int
 			says      string
 		}{
-			{[]string{"export", "nobody", fresh, "--database-url", h.DatabaseURL}, exitNotFound, "nothing of this agent"},
+			{[]string{"export", "nobody", fresh, "--database-url", h.DatabaseURL}, exitNotFound, "does not know this agent"},
 			{[]string{"export", "dora", taken, "--database-url", h.DatabaseURL}, exitFailed, "never overwrites"},
 			{[]string{"export", "dora", filepath.Join(folder, "no", "file"), "--database-url", h.DatabaseURL}, exitFailed, "must exist"},
 			{[]string{"export", "system", "--database-url", h.DatabaseURL}, exitUsage, "reserved"},
