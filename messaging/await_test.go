@@ -3,6 +3,7 @@ package messaging
 import (
 	"context"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"openintent/caller"
 	"openintent/database"
+	"openintent/database/databasetest"
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -23,14 +25,14 @@ type gathered struct {
 	err       error
 }
 
-func within(t require.TestingT, ended chan gathered) gathered {
+// within returns what comes, which must be before the tests lose patience.
+func within[T any](t require.TestingT, awaited chan T) (came T) {
 	select {
-	case out := <-ended:
-		return out
+	case came = <-awaited:
 	case <-time.After(patience):
-		require.Fail(t, "the call does not end")
-		return gathered{}
+		require.Fail(t, "what the test waits for does not come")
 	}
+	return came
 }
 
 func (h *house) askAllMeanwhile(agent string, req *askAllRequest) chan gathered {
@@ -281,30 +283,36 @@ func TestSecondsAreNeverLostToPrecision(t *testing.T) {
 // A look may be held up between its snapshot and its judgement. If it then took the present time, it would find the channel
 // closed by its time to live, and would not see the reply that came meanwhile.
 func TestALookThatIsHeldUpMissesNoAnswer(t *testing.T) {
-	held, release := make(chan struct{}), make(chan struct{})
-	var armed atomic.Bool
-	statement := func(ctx context.Context, sql string) (row func()) {
-		if c, _ := caller.From(ctx); c.Agent != "alice" || !strings.HasSuffix(sql, "WHERE m.id = ? AND m.intent_no = ?") {
-			return nil
-		}
-		return func() {
-			if armed.CompareAndSwap(true, false) {
-				held <- struct{}{}
-				<-release
-			}
-		}
+	t.Parallel()
+	for _, engine := range databasetest.Engines() {
+		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel()
+			held, released := make(chan struct{}), make(chan struct{})
+			release := sync.OnceFunc(func() { close(released) })
+			defer release()
+			var armed atomic.Bool
+			h := newHouse(t, engine, restless, withHooks(database.Hooks{Statement: func(ctx context.Context, sql string) (row func()) {
+				if c, _ := caller.From(ctx); c.Agent != "alice" || !strings.HasSuffix(sql, "WHERE m.id = ? AND m.intent_no = ?") {
+					return nil
+				}
+				return func() {
+					if armed.CompareAndSwap(true, false) {
+						held <- struct{}{}
+						<-released
+					}
+				}
+			}}))
+			id := h.create(t, &createRequest{Options: &openintentv1.ChannelOptions{TtlSeconds: ptr(int64(30))}})
+			ended := h.askAllMeanwhile("alice", &askAllRequest{ChannelId: id, To: "bob", TimeoutSeconds: ptr(60.0)})
+			question := h.awaitRequest(t, id)
+			armed.Store(true)
+			within(t, held)
+			reply := h.reply(t, "bob", id, question.GetId(), "in time")
+			h.clock.Set(reply.GetCreatedAt().AsTime().Add(30 * time.Second))
+			release()
+			out := within(t, ended)
+			require.NoError(t, out.err)
+			require.Equal(t, []string{reply.GetId()}, idsOf(out.responses))
+		})
 	}
-	eachEngine(t, func(t *testing.T, h *house) {
-		id := h.create(t, &createRequest{Options: &openintentv1.ChannelOptions{TtlSeconds: ptr(int64(30))}})
-		ended := h.askAllMeanwhile("alice", &askAllRequest{ChannelId: id, To: "bob", TimeoutSeconds: ptr(60.0)})
-		question := h.awaitRequest(t, id)
-		armed.Store(true)
-		<-held
-		reply := h.reply(t, "bob", id, question.GetId(), "in time")
-		h.clock.Set(reply.GetCreatedAt().AsTime().Add(30 * time.Second))
-		release <- struct{}{}
-		out := within(t, ended)
-		require.NoError(t, out.err)
-		require.Equal(t, []string{reply.GetId()}, idsOf(out.responses))
-	}, restless, withHooks(database.Hooks{Statement: statement}))
 }

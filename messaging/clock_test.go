@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/database/databasetest"
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	"openintent/messaging/writing"
@@ -67,30 +68,34 @@ func TestAnAskLastsAsLongAsItsTimeoutOnALogAhead(t *testing.T) {
 
 // A wait that is under way while the clock is set back lasts no longer for it.
 func TestTheClockIsSetBackDuringAWait(t *testing.T) {
-	var reads atomic.Int64 // of the clock
-	counted := func(cfg *configOfDatabase, _ *Config) {
-		clock := cfg.Clock
-		cfg.Clock = func() time.Time {
-			reads.Add(1)
-			return clock()
-		}
+	t.Parallel()
+	for _, engine := range databasetest.Engines() {
+		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel()
+			var reads atomic.Int64 // of the clock
+			h := newHouse(t, engine, restless, func(cfg *configOfDatabase, _ *Config) {
+				clock := cfg.Clock
+				cfg.Clock = func() time.Time {
+					reads.Add(1)
+					return clock()
+				}
+			})
+			// Who waits reads the clock again and again.
+			untilLookedAt := func() {
+				enough := reads.Load() + 100
+				eventually(t, func() bool { return reads.Load() >= enough }, "nobody looks at the clock")
+			}
+			id := h.open(t)
+			ask := h.askMeanwhile(as("alice"), t, id, 5)
+			h.clock.Advance(2 * time.Second)
+			untilLookedAt()
+			h.clock.Advance(-time.Hour)
+			untilLookedAt()
+			h.clock.Advance(3*time.Second + time.Millisecond)
+			requireTimeout(t, ask.result(t), ask.request)
+			require.Equal(t, expired, h.get(t, id, ask.request.GetId()).GetStatus(), "nobody can answer it any more")
+		})
 	}
-	eachEngine(t, func(t *testing.T, h *house) {
-		// Who waits reads the clock again and again.
-		untilLookedAt := func() {
-			enough := reads.Load() + 100
-			eventually(t, func() bool { return reads.Load() >= enough }, "nobody looks at the clock")
-		}
-		id := h.open(t)
-		ask := h.askMeanwhile(as("alice"), t, id, 5)
-		h.clock.Advance(2 * time.Second)
-		untilLookedAt()
-		h.clock.Advance(-time.Hour)
-		untilLookedAt()
-		h.clock.Advance(3*time.Second + time.Millisecond)
-		requireTimeout(t, ask.result(t), ask.request)
-		require.Equal(t, expired, h.get(t, id, ask.request.GetId()).GetStatus(), "nobody can answer it any more")
-	}, restless, counted)
 }
 
 func TestAWaitMovesBackWithTheClock(t *testing.T) {
