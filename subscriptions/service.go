@@ -43,6 +43,9 @@ type Config struct {
 	LookAgain time.Duration
 	// RenewEvery is how often consumers renew their leases; zero means every 3 seconds.
 	RenewEvery time.Duration
+	// LookBesideEvery is how often to look for programs of release 0.1 on PostgreSQL when no replica says that it begins; zero means
+	// twice a second.
+	LookBesideEvery time.Duration
 }
 
 const defaultLookAgain = 5 * time.Second
@@ -70,6 +73,8 @@ type Service struct {
 	// beside is true while programs of release 0.1 work on the database, too.
 	beside        atomic.Bool
 	lookingBeside *loop.Loop
+	// stopWatching ends the watch for further replicas; it is nil on SQLite.
+	stopWatching func()
 }
 
 // New makes the room. It registers what happens to subscriptions when an agent departs or an intent is purged. It also
@@ -88,7 +93,7 @@ func New(cfg Config) *Service {
 	s.monitor = newMonitor(s)
 	s.polling = loop.New("poll for changes that no wake-up announced", s.lookAgain, cfg.Logger, s.poll)
 	s.renewing = loop.New("renew the leases on subscriptions", cmp.Or(cfg.RenewEvery, renewEvery), cfg.Logger, s.renew)
-	s.lookingBeside = loop.New("look for programs of release 0.1", besideEvery, cfg.Logger, s.lookBeside).Slowing(time.Minute)
+	s.lookingBeside = loop.New("look for programs of release 0.1", cmp.Or(cfg.LookBesideEvery, besideEvery), cfg.Logger, s.lookBeside).Slowing(time.Minute)
 	cfg.Agents.OnDeparted(endSubscriptions)
 	cfg.Messaging.OnSubscribeAgent(s.followAgent)
 	cfg.Messaging.OnPurged(dropPurged)
@@ -115,6 +120,7 @@ func (s *Service) Start() {
 			s.logger.Warn("could not look for programs of release 0.1; will try again", "error", err)
 		}
 		s.lookingBeside.Start()
+		s.stopWatching = s.messaging.WatchReplicas(s.lookingBeside.Wake)
 	}
 	s.renewing.Start()
 	s.settler.start()
@@ -130,6 +136,9 @@ func (s *Service) Stop() {
 	s.poster.stop()
 	s.settler.stop()
 	s.renewing.Stop()
+	if s.stopWatching != nil {
+		s.stopWatching()
+	}
 	s.lookingBeside.Stop()
 }
 

@@ -124,11 +124,26 @@ func (s *settler) add(l *ledger, within time.Duration) bool {
 		return !s.ended
 	}
 	s.due[l] = at
+	s.wake()
+	return true
+}
+
+// hurry lets everything that waits be stored without delay.
+func (s *settler) hurry() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for l := range s.due {
+		s.due[l] = time.Time{}
+	}
+	s.wake()
+}
+
+// wake lets the settler see that something has to be stored earlier than it knew.
+func (s *settler) wake() {
 	select {
 	case s.changed <- struct{}{}:
 	default:
 	}
-	return true
 }
 
 func (s *settler) start() {
@@ -144,10 +159,7 @@ func (s *settler) stop() {
 	s.stopped = true
 	started := s.started
 	s.mutex.Unlock()
-	select {
-	case s.changed <- struct{}{}:
-	default:
-	}
+	s.wake()
 	if started {
 		<-s.finished
 	}

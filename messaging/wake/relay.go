@@ -20,6 +20,7 @@ func NewRelay(db *database.DB, logger *slog.Logger, observe func(sent, received 
 		Channel: relayChannel,
 		Heard:   func(notices []string) { h.wakeHere(topicsOf(notices)...) },
 		Unheard: h.wakeAll,
+		Greeted: func() { h.wakeHere(ReplicaTopic{}) },
 		Observe: observe,
 		Logger:  logger,
 	})
