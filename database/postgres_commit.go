@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -28,8 +30,23 @@ var errCommitting = errors.New("a commit is not cancelled")
 // committingKey is the key under which a connection has its commitGuard.
 const committingKey = "openintent committing"
 
-// commitGuard keeps the driver from cancelling a commit.
+// commitGuard keeps the driver from cancelling a commit, and from closing the connection before the server has answered.
 type commitGuard struct{ committing atomic.Bool }
+
+// guardedConn is a network connection with a guard.
+type guardedConn struct {
+	net.Conn
+	guard *commitGuard
+}
+
+// SetDeadline implements net.Conn. The driver sets a deadline during a commit only once it has given the connection up, to read the rest of
+// what the server sends. That may take as long as the commit.
+func (c *guardedConn) SetDeadline(at time.Time) error {
+	if c.guard.committing.Load() {
+		at = time.Time{}
+	}
+	return c.Conn.SetDeadline(at)
+}
 
 // guardCommits gives a commitGuard to the connection that is made with a configuration.
 func guardCommits(config *pgx.ConnConfig) {
@@ -39,7 +56,11 @@ func guardCommits(config *pgx.ConnConfig) {
 		if guard.committing.Load() { // the connection is made already, so the driver wants to cancel
 			return nil, errCommitting
 		}
-		return dial(ctx, network, address)
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &guardedConn{Conn: conn, guard: guard}, nil
 	}
 	config.AfterConnect = func(_ context.Context, conn *pgconn.PgConn) error {
 		conn.CustomData()[committingKey] = guard
@@ -47,42 +68,50 @@ func guardCommits(config *pgx.ConnConfig) {
 	}
 }
 
-// commit sends the statements with the commit, and waits for the answer as long as the context lasts.
+// commit sends the statements with the commit, and waits for the answer until the context's deadline.
 func (c *postgresConnection) commit(ctx context.Context, statements []Statement) error {
-	answer := make(chan error, 1)
-	go func() { answer <- c.sendCommit(context.WithoutCancel(ctx), statements) }()
-	select {
-	case err := <-answer:
-		return err
-	case <-ctx.Done():
-		c.unanswered = answer
-		c.pool.unanswered.Add(1)
-		return &commitUnknownError{errUnanswered}
-	}
-}
-
-func (c *postgresConnection) sendCommit(ctx context.Context, statements []Statement) error {
 	statements = append(statements[:len(statements):len(statements)], Statement{SQL: postgresCommit})
-	broken := false
+	var givenUp <-chan struct{} // closed once the server has answered on a connection that was given up
 	err := c.driver(func(conn *pgx.Conn) error {
-		guard := conn.PgConn().CustomData()[committingKey].(*commitGuard)
-		guard.committing.Store(true)
-		err := c.sendOn(ctx, conn, statements)
-		if broken = conn.IsClosed(); !broken {
-			guard.committing.Store(false)
+		err := c.sendGuarded(ctx, conn, statements)
+		if conn.IsClosed() {
+			givenUp = conn.PgConn().CleanupDone()
 		}
 		return err
 	})
+	if givenUp != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+		c.unanswered = givenUp
+		c.pool.unanswered.Add(1)
+	}
 	var unsent pgx.ErrPreprocessingBatch
-	if err == nil || pgconn.SafeToRetry(err) || errors.As(err, &unsent) || !broken {
+	switch {
+	case err == nil || pgconn.SafeToRetry(err) || errors.As(err, &unsent) || givenUp == nil:
 		return err // if the connection works, the server has answered that the commit failed
+	case c.unanswered != nil:
+		return &commitUnknownError{errUnanswered}
 	}
 	return &commitUnknownError{err} // it may have broken after the commit
 }
 
-// awaitAnswer waits for the answer that the caller of commit did not wait for.
+// sendGuarded sends statements with a commit. Until the server has answered, the connection is guarded.
+func (c *postgresConnection) sendGuarded(ctx context.Context, conn *pgx.Conn, statements []Statement) error {
+	driver := conn.PgConn()
+	guard, network := driver.CustomData()[committingKey].(*commitGuard), driver.Conn()
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = network.SetDeadline(deadline) // fails only if the connection is lost, which sending finds, too
+	}
+	guard.committing.Store(true)
+	err := c.sendOn(context.WithoutCancel(ctx), conn, statements)
+	if !conn.IsClosed() {
+		guard.committing.Store(false)
+		_ = network.SetDeadline(time.Time{})
+	}
+	return err
+}
+
+// awaitAnswer waits until the server has answered what commit has given up, or the connection is lost.
 func (c *postgresConnection) awaitAnswer() {
-	<-c.unanswered //nolint:errcheck // the caller was told that it is unknown
+	<-c.unanswered
 	c.pool.unanswered.Add(-1)
 }
 

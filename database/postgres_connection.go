@@ -19,8 +19,8 @@ type postgresConnection struct {
 	pool *postgresPool
 	// answered is true once the server has answered on this connection.
 	answered bool
-	// unanswered gets the answer to a commit for which its caller did not wait; nil if there is none.
-	unanswered <-chan error
+	// unanswered is closed when the server has answered a commit that was given up, or the connection is lost; nil if there is none.
+	unanswered <-chan struct{}
 }
 
 func (c *postgresConnection) leave(doubt error) {

@@ -2,7 +2,6 @@ package database
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -102,9 +101,6 @@ func (tx *Tx) timed(statements []Statement, commits bool, run func(statements []
 		texts = append(texts, "COMMIT")
 	}
 	err := run(watched)
-	if errors.Is(err, errUnanswered) { // its laps may still come
-		return err
-	}
 	if done < len(texts) { // the commit, or the statement that failed
 		lap(0)
 	}
