@@ -142,12 +142,8 @@ func (s *Service) create(tx *database.Tx, head *intents.Head, draft Rules, agent
 			return nil, ErrTaskEnded
 		}
 	}
-	namesake, err := s.FindOpenByName(tx, head, draft.Name, make(map[Key]*Count))
-	if err != nil {
+	if err := s.requireFreeName(tx, head, draft.Name); err != nil {
 		return nil, err
-	}
-	if namesake != nil {
-		return nil, ErrNameTaken.With("channel_id", namesake.ID)
 	}
 	draft.Key = Key{IntentNo: head.IntentNo, ChannelNo: head.NextChannel()}
 	draft.ID = idPrefix + ulid.Make().String()

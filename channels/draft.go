@@ -2,40 +2,17 @@ package channels
 
 import (
 	"fmt"
-	"strings"
-	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"openintent/caller"
 	"openintent/fault"
 )
 
 const (
-	maxTTL         = 100 * 365 * 24 * time.Hour
 	maxMaxMessages = 1_000_000_000
 
 	minTurnBudget = 2 // a thread has more than two messages before anybody speaks of a loop
 	maxTurnBudget = 100
 )
-
-// CheckName refuses a text that cannot be a channel's name; field is the field of the request that has it. The server keeps a
-// name as given: it does not trim it, and compares names by their bytes.
-func (s *Service) CheckName(field, name string) error {
-	switch length := utf8.RuneCountInString(name); {
-	case length > s.maxNameLength:
-		return fault.BadField(field, "has %d characters; use at most %d.", length, s.maxNameLength)
-	case strings.TrimSpace(name) == "":
-		return fault.BadField(field, "must hold at least one character that is not white space.")
-	case strings.Contains(name, "/"):
-		return fault.BadField(field, "may not contain a slash.")
-	case strings.ContainsFunc(name, unicode.IsControl):
-		return fault.BadField(field, "may not contain control characters.")
-	case name == SystemName:
-		return fault.BadField(field, "is the name of the server's own channel; choose another name.")
-	}
-	return nil
-}
 
 // checkMembers refuses names that no agent can have, and lists that are too long. It removes repetitions; the first place of
 // each name counts.
@@ -59,18 +36,6 @@ func (s *Service) checkMemberCount(count int) error {
 		return fault.BadField("members", "would list %d agents; a channel lists at most %d.", count, s.maxMembers)
 	}
 	return nil
-}
-
-// ttlOf turns the wire's seconds into a time to live; nil means none.
-func ttlOf(seconds *int64) (time.Duration, error) {
-	if seconds == nil {
-		return 0, nil
-	}
-	if *seconds < 1 || *seconds > int64(maxTTL/time.Second) {
-		return 0, fault.BadField("options.ttl_seconds",
-			"must lie between 1 and %d; null is no limit.", int64(maxTTL/time.Second))
-	}
-	return time.Duration(*seconds) * time.Second, nil
 }
 
 // maxMessagesOf reads the bound on listed messages from the wire; nil means the default.
