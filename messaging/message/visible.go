@@ -38,14 +38,3 @@ func MayBeListed(m *Message, v Viewer, now time.Time) bool {
 	known.ReadByViewer, known.AnsweredByViewer = true, true
 	return Listed(&known, v, now)
 }
-
-// Timely tells whether lists and streams still show a message at a time to a viewer that may see it.
-func Timely(m *Message, v Viewer, now time.Time) bool {
-	switch {
-	case v.Operator || m.Sender == v.Agent:
-		return true
-	case m.Type == TypeRequest:
-		return !m.Expired(now)
-	}
-	return m.EndedAt.IsZero() && (!m.PastExpiry(now) || m.ReadByViewer)
-}
