@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -53,6 +54,9 @@ type settler struct {
 // entry is a ledger's part in one transaction.
 type entry struct {
 	ledger *ledger
+	// whole is true if everything that was sent has to be stored. left are the numbers that were sent and not acknowledged beyond given.
+	whole bool
+	left  []int64
 	// rows are the deliveries that were sent and not acknowledged, up to the number given. settled, last and end are what the
 	// database has: up to where deliveries are stored, the newest number, and the last reserved one. further is how many more to
 	// reserve.
@@ -131,11 +135,11 @@ func (s *settler) add(l *ledger, within time.Duration) bool {
 // hurry lets everything that waits be stored without delay.
 func (s *settler) hurry() {
 	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	for l := range s.due {
-		s.due[l] = time.Time{}
+	waiting := slices.Collect(maps.Keys(s.due))
+	s.mutex.Unlock()
+	for _, l := range waiting {
+		l.hurry()
 	}
-	s.wake()
 }
 
 // wake lets the settler see that something has to be stored earlier than it knew.
@@ -171,7 +175,7 @@ func (s *settler) run() {
 	for {
 		ledgers, next, stopped := s.take()
 		for some := range slices.Chunk(ledgers, settleBatch) {
-			s.settle(entriesOf(some))
+			s.settle(entriesOf(some, stopped))
 		}
 		switch {
 		case len(ledgers) > 0 && !stopped:
@@ -217,10 +221,10 @@ func (s *settler) take() (ledgers []*ledger, next time.Time, stopped bool) {
 	return ledgers, next, s.stopped
 }
 
-func entriesOf(ledgers []*ledger) []*entry {
+func entriesOf(ledgers []*ledger, whole bool) []*entry {
 	entries := make([]*entry, 0, len(ledgers))
 	for _, l := range ledgers {
-		if e := l.entry(); e != nil {
+		if e := l.entry(whole); e != nil {
 			entries = append(entries, e)
 		}
 	}
