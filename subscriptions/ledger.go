@@ -120,7 +120,7 @@ func (l *ledger) give(d delivery) (delivery, error) {
 	l.unsettled = append(l.unsettled, sentDelivery{d.number, processTime()})
 	l.unfinished[d.number] = d
 	l.forgetFinished()
-	within := l.settler.delay
+	within := l.settler.patience()
 	l.whole = l.whole || len(l.unsettled) >= settleMany
 	if l.whole || l.low() {
 		within = 0
@@ -157,7 +157,7 @@ func (l *ledger) pass(intentNo, through int64) {
 	}
 	l.move(intentNo, through)
 	if through-l.stored[intentNo] >= unwritten {
-		l.settler.add(l, l.settler.delay)
+		l.settler.add(l, l.settler.patience())
 	}
 }
 
@@ -282,13 +282,20 @@ func answer(waiters []chan settlement, outcome settlement) {
 // due returns the number up to which deliveries have to be stored by now: up to the last one that is acknowledged or that was sent long
 // enough ago. What is younger will probably be acknowledged before it has to be stored.
 func (l *ledger) due(now time.Time) int64 {
-	through := l.settled
+	through, patience := l.settled, l.settler.patience()
 	for _, sent := range l.unsettled {
-		if _, acknowledged := l.acknowledged[sent.number]; acknowledged || now.Sub(sent.at) >= l.settler.delay {
+		if _, acknowledged := l.acknowledged[sent.number]; acknowledged || now.Sub(sent.at) >= patience {
 			through = sent.number
 		}
 	}
 	return through
+}
+
+// storeWhenDue asks the settler to store what was sent once it is old enough.
+func (l *ledger) storeWhenDue() {
+	if len(l.unsettled) > 0 {
+		l.settler.add(l, max(0, l.settler.patience()-processTime().Sub(l.unsettled[0].at)))
+	}
 }
 
 // entry takes what has to be stored, or everything.
@@ -307,6 +314,10 @@ func (l *ledger) entry(whole bool) *entry {
 	}
 	if !e.whole {
 		e.given = l.due(processTime())
+	}
+	if len(l.unsettled) > 0 && e.given == l.settled && len(e.acknowledged) == 0 && len(e.waiters) == 0 && e.further == 0 {
+		l.storeWhenDue()
+		return nil
 	}
 	for intentNo := range l.moved {
 		e.positions[intentNo] = l.positions[intentNo]
@@ -333,9 +344,7 @@ func (l *ledger) noteSettled(e *entry) {
 	l.settled, l.last, l.end = e.given, e.last, e.end
 	l.times++
 	l.unsettled = slices.DeleteFunc(l.unsettled, func(sent sentDelivery) bool { return sent.number <= e.given })
-	if len(l.unsettled) > 0 {
-		l.settler.add(l, max(0, l.settler.delay-processTime().Sub(l.unsettled[0].at)))
-	}
+	l.storeWhenDue()
 	for _, number := range e.acknowledged {
 		delete(l.acknowledged, number)
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"openintent/database"
@@ -17,6 +18,8 @@ const (
 	// settleDelay is how long a delivery that was sent may wait to be stored. What is acknowledged within that time is never
 	// stored. If the server dies, the deliveries of this time come again as first attempts.
 	settleDelay = 50 * time.Millisecond
+	// longestSettleDelay bounds that time when storing takes long.
+	longestSettleDelay = time.Second
 	// settleRetry is how long to wait before trying again what could not be stored.
 	settleRetry = 250 * time.Millisecond
 	// lockedRetry is how long to wait for a subscription that somebody else has locked.
@@ -36,8 +39,9 @@ var errDeadAmong = errors.New("some of the deliveries are dead letters")
 type settler struct {
 	db     *database.DB
 	logger *slog.Logger
-	// delay is settleDelay; tests set another before anything is sent.
+	// delay is settleDelay; tests set another before anything is sent. took is how long the settler needed the last time, for all ledgers.
 	delay time.Duration
+	took  atomic.Int64
 
 	mutex sync.Mutex
 	byNo  map[int64]*ledger
@@ -80,6 +84,12 @@ func newSettler(db *database.DB, logger *slog.Logger) *settler {
 		db: db, logger: logger, delay: settleDelay, byNo: make(map[int64]*ledger), byID: make(map[string]*ledger), due: make(map[*ledger]time.Time),
 		changed: make(chan struct{}, 1), finished: make(chan struct{}),
 	}
+}
+
+// patience returns how long a delivery may wait to be stored. While storing takes long, acknowledgements wait for it, and more of them
+// come before anything else has to be stored. So the slower the database is, the less is stored.
+func (s *settler) patience() time.Duration {
+	return max(s.delay, min(2*time.Duration(s.took.Load()), longestSettleDelay))
 }
 
 // open registers the ledger of a stream that has become active.
@@ -174,8 +184,12 @@ func (s *settler) run() {
 	defer close(s.finished)
 	for {
 		ledgers, next, stopped := s.take()
+		began := processTime()
 		for some := range slices.Chunk(ledgers, settleBatch) {
 			s.settle(entriesOf(some, stopped))
+		}
+		if len(ledgers) > 0 {
+			s.took.Store(int64(processTime().Sub(began)))
 		}
 		switch {
 		case len(ledgers) > 0 && !stopped:
