@@ -16,7 +16,9 @@ type modelReplica struct {
 // given is a delivery that a consumer has given a number, and that it has not stored.
 type given struct {
 	number, intent, position, id int
-	acknowledged                 bool
+	// before is the entry before it in its intent's log.
+	before       int
+	acknowledged bool
 }
 
 // modelStream is a stream: a consumer, or one that wants to be.
@@ -229,7 +231,7 @@ func (w *aheadWorld) send(r *modelReplica) {
 		w.storeFirst(r, entry, position)
 		return
 	}
-	one := &given{number: st.next, intent: st.page.intent, position: position, id: entry.id}
+	one := &given{number: st.next, intent: st.page.intent, position: position, id: entry.id, before: st.last[st.page.intent]}
 	st.next++
 	st.advance()
 	st.ledger = append(st.ledger, one)

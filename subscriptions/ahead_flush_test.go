@@ -17,20 +17,35 @@ type modelFlight struct {
 	uncertain        bool
 }
 
-// flush begins to store what the stream has given.
+// flush begins to store what the stream has given, perhaps not the newest.
 func (w *aheadWorld) flush(r *modelReplica) {
+	through := 1 << 30
+	if st := r.stream; st != nil && len(st.ledger) > 0 && !w.calm && w.draw(2) == 0 {
+		through = st.ledger[w.draw(len(st.ledger))].number
+	}
+	w.flushThrough(r, through)
+}
+
+// flushThrough begins to store what the stream has given, up to a number.
+func (w *aheadWorld) flushThrough(r *modelReplica, through int) {
 	st := r.stream
 	if st == nil || !st.active || st.flight != nil {
 		return
 	}
 	f := &modelFlight{positions: st.positions, last: st.last, expected: st.settled, target: st.settled}
 	for _, one := range st.ledger {
-		f.target = max(f.target, one.number)
-		if one.acknowledged {
+		switch {
+		case one.number > through:
+			if one.position <= f.positions[one.intent] && !w.off("a position does not pass what is not stored yet") {
+				f.positions[one.intent], f.last[one.intent] = one.position-1, one.before
+			}
+			continue
+		case one.acknowledged:
 			f.finished = append(f.finished, one)
-		} else {
+		default:
 			f.rows = append(f.rows, one)
 		}
+		f.target = max(f.target, one.number)
 	}
 	if st.page != nil && w.off("a position does not pass what was read and not sent") {
 		f.positions[st.page.intent] += len(st.page.entries)
@@ -131,7 +146,7 @@ func (w *aheadWorld) release(r *modelReplica) {
 	if st == nil || !st.active || st.flight != nil || st.sending != nil {
 		return
 	}
-	w.flush(r)
+	w.flushThrough(r, 1<<30)
 	f := st.flight
 	err := w.commit(func(db *modelStore) error {
 		if db.consumer != st.name || !st.holds(db, f) {

@@ -67,6 +67,7 @@ var rulesAhead = map[string]struct {
 	"the window bounds what is not settled":                 {from: 1600},
 	"an attempt to repeat is counted first":                 {},
 	"a position does not pass what was read and not sent":   {},
+	"a position does not pass what is not stored yet":       {},
 	"a flush is refused when somebody else is the consumer": {},
 	"a flush whose outcome is unknown is not repeated":      {from: 17700},
 	"a flush stores what was not acknowledged":              {},

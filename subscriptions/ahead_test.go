@@ -97,6 +97,41 @@ func TestWhatAReplacedStreamDidNotStoreComesAgain(t *testing.T) {
 	}
 }
 
+// Storing an acknowledgement stores nothing that was sent after it and is still young. It comes again after a takeover, and what is
+// acknowledged does not.
+func TestAnAcknowledgementStoresNothingYounger(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, database.PostgreSQL)
+	other := h.replica(t)
+	h.unhurried()
+	sub := h.subscribe(t, "bob", &createInput{})
+	talk, aside := h.open(t, h.intent(t), "talk"), h.open(t, h.intent(t), "aside")
+	first := h.stream(t, sub, nil)
+	h.warmUp(t, first, sub, talk)
+	h.warmUp(t, first, sub, aside)
+	var numbers []int64
+	for _, text := range []string{"one", "two", "three"} {
+		for _, channel := range []string{talk, aside} {
+			h.send(t, "ann", channel, "bob", text)
+			numbers = append(numbers, first.next(t).GetNumber())
+		}
+	}
+	state := h.acknowledge(t, sub, numbers[0], numbers[2]) // one and two of the talk
+	require.Equal(t, int64(4), state.GetOutstandingCount())
+	require.Equal(t, numbers[0], state.GetAcknowledgedThrough())
+	require.Equal(t, numbers[5], state.GetLastNumber())
+	require.Equal(t, 1, h.rows(t, "subscription_deliveries", "1 = 1"), "one of the side talk was sent before what is acknowledged")
+	require.Equal(t, numbers[2], h.get(t, sub).GetLastNumber())
+
+	h.clock.Advance(time.Minute) // nobody has renewed the lease
+	second := other.stream(t, sub, nil)
+	var came []string
+	for range 4 {
+		came = append(came, textOf(second.next(t).GetMessage()))
+	}
+	require.ElementsMatch(t, []string{"one", "two", "three", "three"}, came)
+}
+
 // An acknowledgement at another replica waits until the delivery is stored.
 func TestAcknowledgingAtAnotherReplica(t *testing.T) {
 	t.Parallel()

@@ -44,9 +44,11 @@ type ledger struct {
 	moved             map[int64]struct{}
 	// unfinished contains the deliveries that the stream has sent and that nobody has acknowledged, by number.
 	unfinished map[int64]delivery
-	// unsettled contains the numbers that are not stored, and acknowledged those that are acknowledged and not settled so.
-	unsettled    []int64
+	// unsettled contains the deliveries that are not stored, and acknowledged the numbers that are acknowledged and not settled so.
+	unsettled    []sentDelivery
 	acknowledged map[int64]struct{}
+	// whole is true if the next time everything that was sent is stored, however young it is.
+	whole bool
 	// awaited is true when the stream waits for deliveries to be finished.
 	awaited bool
 	waiters []chan settlement
@@ -56,6 +58,12 @@ type ledger struct {
 	lost error
 	// times is how often the ledger was stored.
 	times int
+}
+
+// sentDelivery is the number of a delivery and when it was sent, by the process's clock.
+type sentDelivery struct {
+	number int64
+	at     time.Time
 }
 
 // settlement is what comes of waiting until a ledger is stored. state is how the subscription is then, if it is known.
@@ -79,8 +87,8 @@ func (l *ledger) state() (ledgerState, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	state := ledgerState{positions: maps.Clone(l.positions), settled: l.settled, end: l.end, times: l.times}
-	for _, number := range l.unsettled {
-		if d, waits := l.unfinished[number]; waits {
+	for _, sent := range l.unsettled {
+		if d, waits := l.unfinished[sent.number]; waits {
 			state.unsettled++
 			state.due = earliest(state.due, d.dueAt)
 		}
@@ -109,11 +117,12 @@ func (l *ledger) give(d delivery) (delivery, error) {
 	l.given = l.next
 	l.next++
 	l.move(d.intentNo, d.position)
-	l.unsettled = append(l.unsettled, d.number)
+	l.unsettled = append(l.unsettled, sentDelivery{d.number, processTime()})
 	l.unfinished[d.number] = d
 	l.forgetFinished()
-	within := l.settler.delay
-	if len(l.unsettled) >= settleMany || l.low() {
+	within := l.settler.patience()
+	l.whole = l.whole || len(l.unsettled) >= settleMany
+	if l.whole || l.low() {
 		within = 0
 	}
 	l.settler.add(l, within)
@@ -148,7 +157,7 @@ func (l *ledger) pass(intentNo, through int64) {
 	}
 	l.move(intentNo, through)
 	if through-l.stored[intentNo] >= unwritten {
-		l.settler.add(l, l.settler.delay)
+		l.settler.add(l, l.settler.patience())
 	}
 }
 
@@ -194,7 +203,7 @@ func (l *ledger) acknowledge(ctx context.Context, numbers []int64, through int64
 			l.acknowledged[number] = struct{}{}
 		}
 	}
-	settled := l.flush()
+	settled := l.flush(!known)
 	l.mutex.Unlock()
 	outcome := await(ctx, settled)
 	switch {
@@ -209,13 +218,23 @@ func (l *ledger) acknowledge(ctx context.Context, numbers []int64, through int64
 // settle stores everything that the stream has sent, and reserves further numbers if there are few.
 func (l *ledger) settle(ctx context.Context) error {
 	l.mutex.Lock()
-	settled := l.flush()
+	settled := l.flush(true)
 	l.mutex.Unlock()
 	return await(ctx, settled).err
 }
 
-// flush asks the settler to store the ledger without delay. The channel gets the outcome.
-func (l *ledger) flush() <-chan settlement {
+// hurry lets everything that was sent be stored without delay.
+func (l *ledger) hurry() {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.whole = true
+	l.settler.add(l, 0)
+}
+
+// flush asks the settler to store the ledger without delay: everything that was sent, or only what is acknowledged or was sent long
+// enough ago. The channel gets the outcome.
+func (l *ledger) flush(whole bool) <-chan settlement {
+	l.whole = l.whole || whole
 	settled := make(chan settlement, 1)
 	if l.lost != nil || !l.settler.add(l, 0) {
 		settled <- settlement{err: errConsumerLost}
@@ -260,29 +279,61 @@ func answer(waiters []chan settlement, outcome settlement) {
 	}
 }
 
-// entry takes what has to be stored.
-func (l *ledger) entry() *entry {
+// due returns the number up to which deliveries have to be stored by now: up to the last one that is acknowledged or that was sent long
+// enough ago. What is younger will probably be acknowledged before it has to be stored.
+func (l *ledger) due(now time.Time) int64 {
+	through, patience := l.settled, l.settler.patience()
+	for _, sent := range l.unsettled {
+		if _, acknowledged := l.acknowledged[sent.number]; acknowledged || now.Sub(sent.at) >= patience {
+			through = sent.number
+		}
+	}
+	return through
+}
+
+// storeWhenDue asks the settler to store what was sent once it is old enough.
+func (l *ledger) storeWhenDue() {
+	if len(l.unsettled) > 0 {
+		l.settler.add(l, max(0, l.settler.patience()-processTime().Sub(l.unsettled[0].at)))
+	}
+}
+
+// entry takes what has to be stored, or everything.
+func (l *ledger) entry(whole bool) *entry {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.lost != nil {
 		return nil
 	}
 	e := &entry{
-		ledger: l, given: l.given, settled: l.settled, last: l.last, end: l.end, positions: make(map[int64]int64, len(l.moved)),
+		ledger: l, given: l.given, whole: whole || l.whole, settled: l.settled, last: l.last, end: l.end, positions: make(map[int64]int64, len(l.moved)),
 		acknowledged: slices.Sorted(maps.Keys(l.acknowledged)), waiters: l.waiters, described: l.described,
 	}
 	if l.low() {
 		e.further = blockSize
 	}
-	for _, number := range l.unsettled {
-		if d, unfinished := l.unfinished[number]; unfinished {
-			e.rows = append(e.rows, d)
-		}
+	if !e.whole {
+		e.given = l.due(processTime())
+	}
+	if len(l.unsettled) > 0 && e.given == l.settled && len(e.acknowledged) == 0 && len(e.waiters) == 0 && e.further == 0 {
+		l.storeWhenDue()
+		return nil
 	}
 	for intentNo := range l.moved {
 		e.positions[intentNo] = l.positions[intentNo]
 	}
-	l.waiters, l.described = nil, false
+	for _, sent := range l.unsettled {
+		d, unfinished := l.unfinished[sent.number]
+		switch {
+		case !unfinished:
+		case sent.number <= e.given:
+			e.rows = append(e.rows, d)
+		default:
+			e.left = append(e.left, d.number)
+			e.positions[d.intentNo] = min(e.positions[d.intentNo], d.position-1)
+		}
+	}
+	l.waiters, l.described, l.whole = nil, false, false
 	return e
 }
 
@@ -292,7 +343,8 @@ func (l *ledger) noteSettled(e *entry) {
 	defer l.mutex.Unlock()
 	l.settled, l.last, l.end = e.given, e.last, e.end
 	l.times++
-	l.unsettled = slices.DeleteFunc(l.unsettled, func(number int64) bool { return number <= e.given })
+	l.unsettled = slices.DeleteFunc(l.unsettled, func(sent sentDelivery) bool { return sent.number <= e.given })
+	l.storeWhenDue()
 	for _, number := range e.acknowledged {
 		delete(l.acknowledged, number)
 	}
@@ -321,5 +373,5 @@ func (l *ledger) putBack(e *entry) {
 		answer(e.waiters, settlement{err: errConsumerLost})
 		return
 	}
-	l.waiters, l.described = append(l.waiters, e.waiters...), l.described || e.described
+	l.waiters, l.described, l.whole = append(l.waiters, e.waiters...), l.described || e.described, l.whole || e.whole
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"openintent/database"
@@ -16,6 +18,8 @@ const (
 	// settleDelay is how long a delivery that was sent may wait to be stored. What is acknowledged within that time is never
 	// stored. If the server dies, the deliveries of this time come again as first attempts.
 	settleDelay = 50 * time.Millisecond
+	// longestSettleDelay bounds that time when storing takes long.
+	longestSettleDelay = time.Second
 	// settleRetry is how long to wait before trying again what could not be stored.
 	settleRetry = 250 * time.Millisecond
 	// lockedRetry is how long to wait for a subscription that somebody else has locked.
@@ -35,8 +39,9 @@ var errDeadAmong = errors.New("some of the deliveries are dead letters")
 type settler struct {
 	db     *database.DB
 	logger *slog.Logger
-	// delay is settleDelay; tests set another before anything is sent.
+	// delay is settleDelay; tests set another before anything is sent. took is how long the settler needed the last time, for all ledgers.
 	delay time.Duration
+	took  atomic.Int64
 
 	mutex sync.Mutex
 	byNo  map[int64]*ledger
@@ -53,6 +58,9 @@ type settler struct {
 // entry is a ledger's part in one transaction.
 type entry struct {
 	ledger *ledger
+	// whole is true if everything that was sent has to be stored. left are the numbers that were sent and not acknowledged beyond given.
+	whole bool
+	left  []int64
 	// rows are the deliveries that were sent and not acknowledged, up to the number given. settled, last and end are what the
 	// database has: up to where deliveries are stored, the newest number, and the last reserved one. further is how many more to
 	// reserve.
@@ -76,6 +84,12 @@ func newSettler(db *database.DB, logger *slog.Logger) *settler {
 		db: db, logger: logger, delay: settleDelay, byNo: make(map[int64]*ledger), byID: make(map[string]*ledger), due: make(map[*ledger]time.Time),
 		changed: make(chan struct{}, 1), finished: make(chan struct{}),
 	}
+}
+
+// patience returns how long a delivery may wait to be stored. While storing takes long, acknowledgements wait for it, and more of them
+// come before anything else has to be stored. So the slower the database is, the less is stored.
+func (s *settler) patience() time.Duration {
+	return max(s.delay, min(2*time.Duration(s.took.Load()), longestSettleDelay))
 }
 
 // open registers the ledger of a stream that has become active.
@@ -131,11 +145,11 @@ func (s *settler) add(l *ledger, within time.Duration) bool {
 // hurry lets everything that waits be stored without delay.
 func (s *settler) hurry() {
 	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	for l := range s.due {
-		s.due[l] = time.Time{}
+	waiting := slices.Collect(maps.Keys(s.due))
+	s.mutex.Unlock()
+	for _, l := range waiting {
+		l.hurry()
 	}
-	s.wake()
 }
 
 // wake lets the settler see that something has to be stored earlier than it knew.
@@ -170,8 +184,12 @@ func (s *settler) run() {
 	defer close(s.finished)
 	for {
 		ledgers, next, stopped := s.take()
+		began := processTime()
 		for some := range slices.Chunk(ledgers, settleBatch) {
-			s.settle(entriesOf(some))
+			s.settle(entriesOf(some, stopped))
+		}
+		if len(ledgers) > 0 {
+			s.took.Store(int64(processTime().Sub(began)))
 		}
 		switch {
 		case len(ledgers) > 0 && !stopped:
@@ -217,10 +235,10 @@ func (s *settler) take() (ledgers []*ledger, next time.Time, stopped bool) {
 	return ledgers, next, s.stopped
 }
 
-func entriesOf(ledgers []*ledger) []*entry {
+func entriesOf(ledgers []*ledger, whole bool) []*entry {
 	entries := make([]*entry, 0, len(ledgers))
 	for _, l := range ledgers {
-		if e := l.entry(); e != nil {
+		if e := l.entry(whole); e != nil {
 			entries = append(entries, e)
 		}
 	}

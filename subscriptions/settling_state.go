@@ -1,13 +1,15 @@
 package subscriptions
 
 import (
+	"slices"
+
 	"openintent/database"
 )
 
 // standing is what is stored of a subscription's deliveries before a transaction settles it. The transaction that settles the
 // subscription reads it, so that whoever acknowledges need not read the subscription once more to be answered.
 type standing struct {
-	// unfinished is the lowest number of those that are not finished, or 0. outstanding is how many of them were made. dead is how many
+	// unfinished is the lowest number of those that are not finished, nor acknowledged now, or 0. outstanding is how many of them were made. dead is how many
 	// are dead letters.
 	unfinished, outstanding, dead int64
 	// acknowledged are those that are acknowledged now and have a row: by number, whether they were made and are no dead letters.
@@ -34,13 +36,19 @@ func prepareStanding(tx *database.Tx, entries []*entry) (map[int64]*standing, []
 	if len(nos) == 0 {
 		return nil, nil
 	}
+	left, rows, args := "d.dead_at IS NULL", "", []any(nil)
+	if len(asked.nos) > 0 {
+		rows, args = tx.InRows(database.Column{Name: "subscription_no", Values: asked.nos},
+			database.Column{Name: "number", Values: asked.numbers})
+		left += " AND NOT " + rows
+	}
 	in, argument := tx.In("d.subscription_no", nos)
 	statements := []database.Statement{{
-		SQL: `SELECT d.subscription_no, COALESCE(MIN(CASE WHEN d.dead_at IS NULL THEN d.number END), 0),
+		SQL: "SELECT d.subscription_no, COALESCE(MIN(CASE WHEN " + left + " THEN d.number END), 0)," + `
 			COALESCE(SUM(CASE WHEN d.dead_at IS NULL AND d.attempts > 0 THEN 1 ELSE 0 END), 0),
 			COALESCE(SUM(CASE WHEN d.dead_at IS NOT NULL THEN 1 ELSE 0 END), 0)
 			FROM subscription_deliveries d WHERE ` + in + ` AND (d.due_at IS NOT NULL OR d.dead_at IS NOT NULL) GROUP BY d.subscription_no`,
-		Args: []any{argument},
+		Args: append(slices.Clone(args), argument),
 		Scan: func(row database.Row) error {
 			var no, unfinished, outstanding, dead int64
 			err := row.Scan(&no, &unfinished, &outstanding, &dead)
@@ -51,8 +59,6 @@ func prepareStanding(tx *database.Tx, entries []*entry) (map[int64]*standing, []
 	if len(asked.nos) == 0 {
 		return stands, statements
 	}
-	rows, args := tx.InRows(database.Column{Name: "subscription_no", Values: asked.nos},
-		database.Column{Name: "number", Values: asked.numbers})
 	return stands, append(statements, database.Statement{
 		SQL:  "SELECT subscription_no, number, attempts, dead_at IS NOT NULL FROM subscription_deliveries WHERE " + rows,
 		Args: args,
@@ -66,13 +72,9 @@ func prepareStanding(tx *database.Tx, entries []*entry) (map[int64]*standing, []
 	})
 }
 
-// describe says how the subscription is once the entry is stored. It leaves the state unknown if some of the finished deliveries were
-// stored in a way that does not show which is the first that is left.
+// describe says how the subscription is once the entry is stored.
 func (e *entry) describe(locked *subscription, before *standing) {
 	if before == nil || e.skipped || e.refused != nil {
-		return
-	}
-	if _, finished := before.acknowledged[before.unfinished]; finished {
 		return
 	}
 	after := *locked
@@ -91,6 +93,13 @@ func (e *entry) describe(locked *subscription, before *standing) {
 		state.outstanding++
 		if first == 0 || d.number < first {
 			first = d.number
+		}
+	}
+	for _, number := range e.left {
+		state.outstanding++
+		after.lastNumber = max(after.lastNumber, number)
+		if first == 0 {
+			first = number
 		}
 	}
 	if state.acknowledgedThrough = after.lastNumber; first > 0 {
