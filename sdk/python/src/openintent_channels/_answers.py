@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from . import _methods as methods
 from ._agent_log import AgentLog, logger
 from ._awaiting import AwaitingConnection
 from ._calls import Calls
+from ._generated import messages_pb2
 from ._handlers import Answer, failure_of
 from ._messages import Messages
 from ._received import Received
@@ -28,6 +29,10 @@ class Answers:
     calls: Calls
     tracing: Tracing
     log: AgentLog
+    messages: Messages = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.messages = Messages(self.calls, self.tracing)
 
     async def send(
         self,
@@ -37,14 +42,22 @@ class Answers:
         metadata: Mapping[str, Any] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> Message:
-        """Stores one answer, however long the server is away."""
+        """Stores one answer, however long the server is away, and returns it."""
+        return message_of(await self._store(received, answer, key, metadata, options))
+
+    async def _store(
+        self,
+        received: Received,
+        answer: Answer,
+        key: str,
+        metadata: Mapping[str, Any] | None,
+        options: Mapping[str, Any] | None,
+    ) -> messages_pb2.Message:
         wire = received.wire
         facts = {**(metadata or {}), ERROR_MARK: True} if answer.failed else metadata
         with self.tracing.asking("openintent.reply") as trace:
-            messages = Messages(self.calls, self.tracing)
-            request = messages.reply_request(wire.channel_id, wire.id, answer.payload, facts, None, key, trace, options)
-            stored = await self.connection.run(self.calls.call_for_ever(methods.REPLY_MESSAGE, request))
-            return message_of(stored)
+            request = self.messages.reply_request(wire.channel_id, wire.id, answer.payload, facts, None, key, trace, options)
+            return await self.connection.run(self.calls.call_for_ever(methods.REPLY_MESSAGE, request))
 
     async def follow_up(
         self,
@@ -57,7 +70,7 @@ class Answers:
         """Tells the sender of a message that is no request something under it."""
         wire = received.wire
         said = {"parent": wire.id, **options}
-        sending = Messages(self.calls, self.tracing).send(
+        sending = self.messages.send(
             wire.channel_id, payload, wire.sender, "notify", None, metadata, None, key, said
         )
         return await self.connection.run(sending)
@@ -67,7 +80,7 @@ class Answers:
         has failed, and the asker is told so instead. A key that has another answer already means that the message was
         answered."""
         try:
-            await self.send(received, answer, key, options={"fence": fence})
+            await self._store(received, answer, key, None, None if fence is None else {"fence": fence})
         except UnauthenticatedError:
             raise
         except OpenIntentError as error:
@@ -85,7 +98,7 @@ class Answers:
         """Marks a request as read that the handlers did not answer, so that the agent does not find it in the inbox and
         handle it again."""
         wire = received.wire
-        marking = Messages(self.calls, self.tracing).mark_read(wire.channel_id, wire.id, None)
+        marking = self.messages.mark_read(wire.channel_id, wire.id, None)
         try:
             await self.connection.run(marking)
         except UnauthenticatedError:

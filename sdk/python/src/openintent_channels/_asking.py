@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar
 
 from . import _methods as methods
 from ._calls import Calls
@@ -14,11 +14,13 @@ from ._message_options import exactly, say
 from ._messages import metadata_of
 from ._methods import Answer, Method
 from ._retrying import Deadline, is_passing
-from ._structs import to_struct
+from ._structs import fill
 from ._tracing import Trace, Tracing
 from .errors import ChannelClosedError, MessageTimeoutError, OpenIntentError, RemoteError
 from .models import Message, message_of
 from .payloads import encode
+
+Request = TypeVar("Request", messages_pb2.AskRequest, messages_pb2.AskAllRequest)
 
 GRACE = 5.0
 """How many seconds an attempt may take beyond the wait itself. So it is the server that says that the time ran out, and its
@@ -34,7 +36,6 @@ class _Question(TypedDict):
     channel_id: str
     sender: str | None
     to: str
-    payload: Any
     metadata: Any
     timeout_seconds: float
     idempotency_key: str
@@ -61,9 +62,8 @@ class Asking:
         """Asks and returns the first response. Raises RemoteError when it says that the responder failed."""
         with self.tracing.asking("openintent.ask") as trace:
             deadline = self.calls.deadline(timeout)
-            question = self._question(channel_id, to, payload, timeout, sender, metadata, idempotency_key, trace)
-            request = messages_pb2.AskRequest(**question)
-            say(request, options)
+            question = self._question(channel_id, to, timeout, sender, metadata, idempotency_key, trace)
+            request = _written(messages_pb2.AskRequest(**question), payload, options)
             answer = yield from self._persist(methods.ASK, request, deadline, trace.headers)
             return _raised(message_of(answer))
 
@@ -82,9 +82,8 @@ class Asking:
         """Asks and gathers responses: for the whole time, or until there are enough."""
         with self.tracing.asking("openintent.ask") as trace:
             deadline = self.calls.deadline(timeout)
-            question = self._question(channel_id, to, payload, timeout, sender, metadata, idempotency_key, trace)
-            request = messages_pb2.AskAllRequest(**question, min_responses=min_responses)
-            say(request, options)
+            question = self._question(channel_id, to, timeout, sender, metadata, idempotency_key, trace)
+            request = _written(messages_pb2.AskAllRequest(**question, min_responses=min_responses), payload, options)
             answer = yield from self._persist(methods.ASK_ALL, request, deadline, trace.headers)
             return [message_of(wire) for wire in answer.responses]
 
@@ -106,9 +105,8 @@ class Asking:
         deadline = self.calls.deadline(timeout)
         enough = min_responses or exactly((options or {}).get("collect"))
         with self.tracing.asking("openintent.ask") as trace:
-            question = self._question(channel_id, to, payload, timeout, sender, metadata, idempotency_key, trace)
-            request = messages_pb2.AskAllRequest(**question, min_responses=1)
-            say(request, options)
+            question = self._question(channel_id, to, timeout, sender, metadata, idempotency_key, trace)
+            request = _written(messages_pb2.AskAllRequest(**question, min_responses=1), payload, options)
         yield Began()
         responses = (yield from self._persist(methods.ASK_ALL, request, deadline, trace.headers)).responses
         given = 0
@@ -147,7 +145,6 @@ class Asking:
         self,
         channel_id: str,
         to: str,
-        payload: Any,
         timeout: float,
         sender: str | None,
         metadata: Mapping[str, Any] | None,
@@ -158,7 +155,6 @@ class Asking:
             channel_id=channel_id,
             sender=sender,
             to=to,
-            payload=to_struct(encode(payload)),
             metadata=metadata_of(metadata, trace),
             timeout_seconds=timeout,
             idempotency_key=idempotency_key or self.calls.key(),
@@ -188,7 +184,7 @@ class Asking:
         self, method: Method[Any, Answer], request: Any, deadline: Deadline, headers: tuple[tuple[str, str], ...]
     ) -> Steps[Answer]:
         """Asks again, under the same key, whenever the connection or the server is lost, until the deadline."""
-        waits, message_id = self.calls.waits(), None
+        waits, message_id = None, None
         while True:
             try:
                 # No attempt needs to be longer than the server waits. It is the server that refuses a longer question.
@@ -196,7 +192,7 @@ class Asking:
                 answer: Answer = yield Invoke(method, request, remaining + GRACE, headers)
                 return answer
             except OpenIntentError as error:
-                message_id = error.message_id or message_id
+                message_id, waits = error.message_id or message_id, waits or self.calls.waits()
                 yield from self._pause(error, waits.after(error), deadline, message_id)
 
     def _pause(
@@ -211,6 +207,14 @@ class Asking:
         if not deadline.allows(wait):
             raise self.calls.unavailable(error, deadline, facts) from error
         yield Pause(wait)
+
+
+def _written(request: Request, payload: Any, options: Mapping[str, Any] | None) -> Request:
+    """Writes a question's payload and options into its request."""
+    fill(request.payload, encode(payload))
+    if options:
+        say(request, options)
+    return request
 
 
 def _raised(response: Message) -> Message:

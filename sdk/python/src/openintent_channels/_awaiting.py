@@ -32,6 +32,7 @@ class AwaitingConnection:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._metadata = settings.metadata
         self._channel: Any = None
         self._made: Stubs | None = None
         self._closed = False
@@ -52,19 +53,18 @@ class AwaitingConnection:
 
     async def run(self, steps: Steps[T]) -> T:
         """Carries out a rule to its end."""
-        value: Any = None
-        error: BaseException | None = None
-        while True:
-            try:
-                effect = advance(steps, value, error)
-            except StopIteration as end:
-                result: T = end.value
-                return result
-            value, error = None, None
-            try:
-                value = await self.perform(effect)
-            except BaseException as failure:
-                error = failure
+        try:
+            effect = steps.send(None)
+            while True:
+                try:
+                    value = await self.perform(effect)
+                except BaseException as failure:
+                    effect = steps.throw(failure)
+                else:
+                    effect = steps.send(value)
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
     async def perform(self, effect: Effect) -> Any:
         """Carries out one effect. Raises OpenIntentError when the server refuses it."""
@@ -73,20 +73,19 @@ class AwaitingConnection:
             return None
         if self._closed:
             raise client_closed()
-        metadata = self._settings.metadata
         try:
-            match effect:
+            match effect:  # the most frequent first
                 case Invoke():
                     return await self._stubs.of(effect.method)(
-                        effect.request, timeout=effect.timeout, metadata=metadata + effect.metadata
+                        effect.request, timeout=effect.timeout, metadata=self._metadata + effect.metadata
                     )
+                case Receive():
+                    answer = await effect.stream.read()  # type: ignore[attr-defined]
+                    return None if answer is grpc.aio.EOF else answer
                 case Open():
-                    return self._stubs.of(effect.method)(effect.request, metadata=metadata)
+                    return self._stubs.of(effect.method)(effect.request, metadata=self._metadata)
                 case Accepted(stream):
                     return dict(await stream.initial_metadata() or ())  # type: ignore[attr-defined]
-                case Receive(stream):
-                    answer = await stream.read()  # type: ignore[attr-defined]
-                    return None if answer is grpc.aio.EOF else answer
         except grpc.aio.AioRpcError as failure:
             raise failed(failure, self._settings) from None
         except asyncio.CancelledError:

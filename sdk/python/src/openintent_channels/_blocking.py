@@ -21,6 +21,7 @@ class BlockingConnection:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._metadata = settings.metadata
         self._channel = dial(settings, grpc)
         self._stubs = Stubs(self._channel)
         self._closed = threading.Event()
@@ -32,19 +33,18 @@ class BlockingConnection:
 
     def run(self, steps: Steps[T]) -> T:
         """Carries out a rule to its end."""
-        value: Any = None
-        error: BaseException | None = None
-        while True:
-            try:
-                effect = advance(steps, value, error)
-            except StopIteration as end:
-                result: T = end.value
-                return result
-            value, error = None, None
-            try:
-                value = self.perform(effect)
-            except BaseException as failure:
-                error = failure
+        try:
+            effect = steps.send(None)
+            while True:
+                try:
+                    value = self.perform(effect)
+                except BaseException as failure:
+                    effect = steps.throw(failure)
+                else:
+                    effect = steps.send(value)
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
     def perform(self, effect: Effect) -> Any:
         """Carries out one effect. Raises OpenIntentError when the server refuses it."""
@@ -53,15 +53,14 @@ class BlockingConnection:
             return None
         if self._closed.is_set():
             raise client_closed()
-        metadata = self._settings.metadata
         try:
             match effect:
                 case Invoke():
                     return self._stubs.of(effect.method)(
-                        effect.request, timeout=effect.timeout, metadata=metadata + effect.metadata
+                        effect.request, timeout=effect.timeout, metadata=self._metadata + effect.metadata
                     )
                 case Open():
-                    return self._stubs.of(effect.method)(effect.request, metadata=metadata)
+                    return self._stubs.of(effect.method)(effect.request, metadata=self._metadata)
                 case Accepted(stream):
                     return dict(stream.initial_metadata() or ())  # type: ignore[attr-defined]
                 case Receive(stream):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import random
@@ -20,7 +20,7 @@ from .errors import OpenIntentError, UnavailableError
 
 def new_key() -> str:
     """Makes an idempotency key, so that a call that is made twice takes effect once."""
-    return uuid.uuid4().hex
+    return os.urandom(16).hex()
 
 
 def _always(_: OpenIntentError) -> bool:
@@ -60,12 +60,13 @@ class Calls:
     ) -> Steps[Answer]:
         """Calls until it succeeds, fails for good, or its deadline passes, which is an UnavailableError that names the
         server. `retried` is asked whether to make the call again after a passing failure."""
-        deadline, waits = deadline or self.deadline(), self.waits()
+        deadline, waits = deadline or self.deadline(), None
         while True:
             try:
                 answer: Answer = yield Invoke(method, request, deadline.remaining, metadata)
                 return answer
             except OpenIntentError as error:
+                waits = waits or self.waits()
                 if not is_passing(error):
                     raise
                 if not retried(error):
@@ -95,12 +96,13 @@ class Calls:
     ) -> Steps[Answer]:
         """Calls until it succeeds or fails for good, however long the server is away. An attempt that gets no
         answer within the patience is made again. `failed` is told of each attempt that failed and is made again."""
-        waits = self.waits()
+        waits = None
         while True:
             try:
                 answer: Answer = yield Invoke(method, request, self.patience)
                 return answer
             except OpenIntentError as error:
+                waits = waits or self.waits()
                 if not is_passing(error) and not isinstance(error, UnavailableError):
                     raise
                 failed(error)

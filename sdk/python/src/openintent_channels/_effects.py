@@ -23,7 +23,7 @@ class Stream(Protocol):
         """Ends it, without waiting."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Invoke:
     """Make one attempt at a call, within `timeout` seconds (None: without a bound). The result is the answer."""
 
@@ -33,14 +33,14 @@ class Invoke:
     metadata: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Pause:
     """Wait that many seconds."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Open:
     """Begin a streaming call. The result is a Stream, at once."""
 
@@ -48,7 +48,7 @@ class Open:
     request: Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Accepted:
     """Wait until the server accepts a stream or refuses it. The result is the stream's header, as a dict; a refusal comes
     with the next Receive."""
@@ -56,21 +56,21 @@ class Accepted:
     stream: Stream
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Receive:
     """Wait for the next answer of a stream. The result is that answer, or None at the end of the stream."""
 
     stream: Stream
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Emit:
     """Pass a value to whoever iterates. Only rules that are iterated yield this."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Began:
     """Say that the iteration has begun: it yields what happens from now on."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from . import payloads
@@ -72,6 +72,11 @@ class Handler:
     function: Callable[..., Any]
     typed: tuple[Any, ...]
     about: str = ""
+    is_async: bool = field(init=False)
+    """Whether it runs in the event loop; others run in a thread."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_async", _is_async(self.function))
 
     @classmethod
     def of(cls, channel: str | None, function: Callable[..., Any], about: str = "") -> Handler:
@@ -84,18 +89,16 @@ class Handler:
         """Whether it must know what its messages ask of the agent."""
         return self.about not in ("", DIGEST)
 
-    @property
-    def is_async(self) -> bool:
-        """Whether it runs in the event loop; others run in a thread."""
-        function = self.function
-        if not inspect.isfunction(function) and not inspect.ismethod(function):
-            function = getattr(function, "__call__", function)  # noqa: B004
-        return inspect.iscoroutinefunction(function)
-
     def arguments(self, message: Any) -> list[Any]:
         """Returns the arguments to call it with for a message or a digest. Raises PayloadError when the payload does not
         have the form it asks for."""
         return [message if kind is None else payloads.decode(message.payload, kind) for kind in self.typed]
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    if not inspect.isfunction(function) and not inspect.ismethod(function):
+        function = getattr(function, "__call__", function)  # noqa: B004
+    return inspect.iscoroutinefunction(function)
 
 
 def _parameter_types(function: Callable[..., Any]) -> Iterable[Any]:

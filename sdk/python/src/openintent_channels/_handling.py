@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from ._answers import Answers, is_late
@@ -89,6 +90,8 @@ class Handling:
         self._conversation = Conversation(answers.calls)
         self._places = Places(answers.connection, self._conversation, answers.log)
         self._reports = reports
+        self._takers_on = lru_cache(maxsize=1024)(partial(matching, self._handlers))
+        self._calls = AsyncConversationCalls(answers.connection, self._conversation)
         self._threads = ThreadPoolExecutor(max_workers=concurrency, thread_name_prefix="openintent-handler")
 
     def handles(self, received: Received) -> bool:
@@ -96,8 +99,8 @@ class Handling:
         return bool(self._takers(received))
 
     def _takers(self, received: Received) -> list[Handler]:
-        about = about_of(received.attention.reason if received.attention else None)
-        return matching(self._handlers, received.channel_name, about)
+        about = about_of(received.attention.reason) if received.attention else ""
+        return self._takers_on(received.channel_name, about)
 
     @property
     def channels(self) -> list[str]:
@@ -155,18 +158,17 @@ class Handling:
         return Outcome.FAILED if course.gives_up else Outcome.DONE
 
     async def _in_turn(self, received: Received, course: _Course) -> None:
-        wire = received.wire
-        fields = {
-            **message_fields(wire),
-            "position": received.position,
-            "intent_id": received.intent_id,
-            "channel_name": received.channel_name,
-            "attempt": received.attempt,
-            "source_ids": received.source_ids,
-            "attention": received.attention,
-            "place": course.place,
-        }
-        attributes = {"openintent.message_id": wire.id, "openintent.channel": received.channel_name}
+        fields = message_fields(received.wire)
+        fields.update(
+            position=received.position,
+            intent_id=received.intent_id,
+            channel_name=received.channel_name,
+            attempt=received.attempt,
+            source_ids=received.source_ids,
+            attention=received.attention,
+            place=course.place,
+        )
+        attributes = {"openintent.message_id": fields["id"], "openintent.channel": received.channel_name}
         asks = fields["message_type"] == "request"
         reply = self._replying(received, course, asks)
         if self._reports is not None:
@@ -181,7 +183,7 @@ class Handling:
                     return
                 if asks and not course.answered:
                     course.answered = True
-                    await self._answers.settle(received, answer, f"sdk-reply-{wire.id}", course.place.fence)
+                    await self._answers.settle(received, answer, f"sdk-reply-{fields['id']}", course.place.fence)
             if asks and not course.answered:
                 await self._answers.forgo(received)
         self._report(received, course, asks)
@@ -243,10 +245,8 @@ class Handling:
             return failure_of(error)
 
     async def _call(self, handler: Handler, fields: dict[str, Any], reply: Any) -> Any:
-        connection = self._answers.connection
         if handler.is_async:
-            calls = AsyncConversationCalls(connection, self._conversation)
-            return await self._invoke(handler, AgentMessage(**fields, answer=reply, calls=calls))
+            return await self._invoke(handler, AgentMessage(**fields, answer=reply, calls=self._calls))
         loop = asyncio.get_running_loop()
 
         def blocking_reply(
@@ -255,7 +255,7 @@ class Handling:
             stored: Message | None = asyncio.run_coroutine_threadsafe(reply(payload, metadata, options), loop).result()
             return stored
 
-        blocking_calls = ConversationCalls(_FromThread(connection, loop), self._conversation)
+        blocking_calls = ConversationCalls(_FromThread(self._answers.connection, loop), self._conversation)
         return await self._invoke(handler, BlockingAgentMessage(**fields, answer=blocking_reply, calls=blocking_calls))
 
     async def _invoke(self, handler: Handler, taken: Any) -> Any:

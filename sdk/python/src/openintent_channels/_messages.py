@@ -15,7 +15,7 @@ from ._calls import Calls
 from ._effects import Steps
 from ._generated import messages_pb2
 from ._message_options import say
-from ._structs import to_struct
+from ._structs import fill, to_struct
 from ._tracing import Trace, Tracing
 from .models import Message, message_of, number
 from .payloads import encode
@@ -49,12 +49,13 @@ class Messages:
                 to=to,
                 message_type=number(messages_pb2.MessageType, "MESSAGE_TYPE_", message_type, "message_type"),
                 correlation_id=correlation_id,
-                payload=to_struct(encode(payload)),
                 metadata=metadata_of(metadata, trace),
                 expires_at=stamp(expires_at),
                 idempotency_key=idempotency_key or self.calls.key(),
             )
-            say(request, options)
+            fill(request.payload, encode(payload))
+            if options:
+                say(request, options)
             answer = yield from self.calls.call(methods.SEND_MESSAGE, request, trace.headers)
             return message_of(answer)
 
@@ -92,11 +93,12 @@ class Messages:
             channel_id=channel_id,
             message_id=message_id,
             sender=sender,
-            payload=to_struct(encode(payload)),
             metadata=metadata_of(metadata, trace),
             idempotency_key=key,
         )
-        say(request, options)
+        fill(request.payload, encode(payload))
+        if options:
+            say(request, options)
         return request
 
     def list(

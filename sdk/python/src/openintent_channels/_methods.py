@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from google.protobuf.message import Message as Wire
@@ -34,11 +34,11 @@ class Method(Generic[Asked, Answer]):
     asked: type[Asked]
     answer: type[Answer]
     streams: bool = False
+    path: str = field(init=False)
+    """Its path on the wire."""
 
-    @property
-    def path(self) -> str:
-        """Its path on the wire."""
-        return f"/openintent.v1.{self.service}/{self.name}"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", f"/openintent.v1.{self.service}/{self.name}")
 
 
 _INTENTS, _CHANNELS, _MESSAGES = "IntentService", "ChannelService", "MessageService"

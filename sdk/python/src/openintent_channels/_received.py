@@ -39,7 +39,9 @@ class Received:
 def received_of(delivery: subscriptions_pb2.SubscriptionDelivery, agent_id: str) -> list[Received]:
     """Reads the messages of a delivery that an agent's handlers get, oldest first: none of an event, several that waited for
     their sender to pause. Several know the ids of all of them."""
-    entries: list[Any] = [*delivery.earlier, *([delivery] if delivery.HasField("message") else [])]
+    entries: list[Any] = [*delivery.earlier]
+    if delivery.HasField("message"):
+        entries.append(delivery)
     messages = [
         Received(
             entry.message, entry.intent_id, entry.channel_name, entry.position, delivery.attempt, given_attention(entry)
@@ -47,8 +49,10 @@ def received_of(delivery: subscriptions_pb2.SubscriptionDelivery, agent_id: str)
         for entry in entries
     ]
     messages = [received for received in messages if is_for_handlers(received, agent_id)]
+    if len(messages) <= 1:
+        return messages
     ids = tuple(received.wire.id for received in messages)
-    return [replace(received, source_ids=ids) for received in messages] if len(ids) > 1 else messages
+    return [replace(received, source_ids=ids) for received in messages]
 
 
 def is_for_handlers(received: Received, agent_id: str) -> bool:

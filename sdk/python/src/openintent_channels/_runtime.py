@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -64,8 +65,9 @@ class Runtime:
         self._outstanding = min(_MOST_OUTSTANDING, max(_LEAST_OUTSTANDING, 4 * concurrency))
         self._drain_seconds = drain_seconds
         self._work = Work()
-        self._queue: asyncio.Queue[list[Job | DigestJob]] = asyncio.Queue()
-        self._places = asyncio.Semaphore(concurrency)
+        self._queue: deque[list[Job | DigestJob]] = deque()
+        self._places = concurrency
+        self._begins = True
         self._receiving = asyncio.Event()
         self._leaving = asyncio.Event()
         self._finished = asyncio.Event()
@@ -82,7 +84,6 @@ class Runtime:
         subscription = await self._or_gives_up(self._join())
         parts: list[Coroutine[Any, Any, None]] = [
             self._receive_for_ever(subscription),
-            self._begin_for_ever(),
             self._membership.beat_for_ever(),
             self._acknowledge_for_ever(),
         ]
@@ -120,8 +121,9 @@ class Runtime:
     async def drain(self) -> None:
         """Takes nothing new, lets the running handlers finish within the agreed time, and tells the server what is done. The
         stream ends last, because another process that runs the agent takes over then, and gets what is not acknowledged."""
-        receiving, beginning, acknowledging = self._tasks[:1], self._tasks[1:3], self._tasks[3:]
-        await _end(*beginning, *self._aside)
+        receiving, beating, acknowledging = self._tasks[:1], self._tasks[1:2], self._tasks[2:]
+        self._begins = False
+        await _end(*beating, *self._aside)
         await self._until_brought(receiving)
         self._log.leaving(len(self._running))
         departed = asyncio.ensure_future(self._membership.depart(False))
@@ -193,7 +195,8 @@ class Runtime:
                 if _POSITION in await self._connection.perform(Accepted(stream)):
                     waits.succeeded()
                     self._receiving.set()
-                while (delivery := await self._connection.perform(Receive(stream))) is not None:
+                receive = Receive(stream)
+                while (delivery := await self._connection.perform(receive)) is not None:
                     if delivery.number:
                         self._accept(delivery)
                     else:
@@ -224,7 +227,7 @@ class Runtime:
             self._looked_at = self._calls.clock()
             received = Received(item.message, item.intent_id, item.channel_name, None, 1, attention)
             if is_for_handlers(received, self._membership.agent_id) and (jobs := self._take(received, None)):
-                self._queue.put_nowait(jobs)
+                self._begin(jobs)
 
     def _accept(self, wire: subscriptions_pb2.SubscriptionDelivery) -> None:
         """Takes up a delivery, or passes it over when it is not for handlers. What came with it is handled in turn, messages
@@ -241,7 +244,7 @@ class Runtime:
         elif digest is not None and self._work.admit(digest_id, delivery):
             jobs.append(DigestJob(digest_id, digest))
         if jobs:
-            self._queue.put_nowait(jobs)
+            self._begin(jobs)
         elif not count:
             self._work.pass_over(delivery)
         self._done()
@@ -256,8 +259,8 @@ class Runtime:
             self._log.unhandled(received.channel_name, self._handling.channels)
             self._work.pass_over(numbered)
         elif self._work.admit(wire.id, numbered):
-            newer = wire.created_at.ToNanoseconds() > self._membership.subscribed_at
-            jobs.append(Job(received, expected=numbered is None and newer))
+            found = numbered is None
+            jobs.append(Job(received, found and wire.created_at.ToNanoseconds() > self._membership.subscribed_at))
         self._came.set()
         self._done()
         return jobs
@@ -269,12 +272,12 @@ class Runtime:
         unaddressed = attention is not None and attention.policy == "must_not_respond"
         return self._skip_unaddressed and unaddressed and not takes_claims(received.wire)
 
-    async def _begin_for_ever(self) -> None:
-        """Begins the messages that wait, in order, whenever a place is free."""
-        while True:
-            jobs = await self._queue.get()
-            await self._places.acquire()
-            task = asyncio.ensure_future(self._handle_in_turn(jobs))
+    def _begin(self, *jobs: list[Job | DigestJob]) -> None:
+        """Begins the messages that wait, in order, as far as places are free; these come after the others."""
+        self._queue.extend(jobs)
+        while self._begins and self._places and self._queue:
+            self._places -= 1
+            task = asyncio.ensure_future(self._handle_in_turn(self._queue.popleft()))
             self._running.add(task)
             task.add_done_callback(self._running.discard)
 
@@ -289,14 +292,15 @@ class Runtime:
                 else:
                     await self._handle(job)
         finally:
-            self._places.release()
+            self._places += 1
+            self._begin()
 
     async def _handle(self, job: Job) -> None:
         received, message_id = job.received, job.received.wire.id
         if job.expected:
             self._work.expect(message_id)
         try:
-            outcome = await self._handling.handle(received, job.is_last())
+            outcome = await self._handling.handle(received, not takes_claims(received.wire) or job.is_last())
         except OpenIntentError as error:
             self._log.answer_refused(received.channel_name, message_id, error)
             self._work.drop(message_id)
@@ -324,7 +328,7 @@ class Runtime:
 
     async def _begin_later(self, job: Job, seconds: float) -> None:
         await self._connection.perform(Pause(seconds))
-        self._queue.put_nowait([job])
+        self._begin([job])
 
     def _done(self) -> None:
         self._finished.set()
@@ -341,13 +345,16 @@ class Runtime:
 
     async def _gather(self) -> None:
         """Waits for a while until more deliveries are finished."""
-        pause = self._connection.perform(Pause(_GATHERING))
-        waits = [asyncio.ensure_future(pause), asyncio.ensure_future(self._many.wait())]
+        pause = asyncio.ensure_future(self._connection.perform(Pause(_GATHERING)))
+        pause.add_done_callback(self._gathered)
         try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            await self._many.wait()
         finally:
-            for wait in waits:
-                wait.cancel()
+            pause.cancel()
+
+    def _gathered(self, pause: asyncio.Future[None]) -> None:
+        if not pause.cancelled():
+            self._many.set()
 
     async def _acknowledge(self) -> None:
         """Tells the server which deliveries are finished. Those that it does not accept come again, and are passed over."""

@@ -23,8 +23,16 @@ def to_struct(value: Mapping[str, Any], path: str = "payload") -> struct_pb2.Str
     if not isinstance(value, Mapping):
         raise PayloadError(path, f"it must be an object, not {type(value).__name__}")
     struct = struct_pb2.Struct()
-    _fill_struct(struct, value, path, 1)
+    fill(struct, value, path)
     return struct
+
+
+def fill(target: struct_pb2.Struct, value: Mapping[str, Any], path: str = "payload") -> None:
+    """Writes an object into a Struct that is part of a message. An empty object is there, too."""
+    if value:
+        _fill_struct(target, value, path, 1)
+    else:
+        target.SetInParent()
 
 
 def _fill_struct(struct: struct_pb2.Struct, value: Mapping[str, Any], path: str, depth: int) -> None:
@@ -77,7 +85,8 @@ def _number(value: int | float, path: str) -> float:
 
 def from_struct(struct: struct_pb2.Struct) -> dict[str, Any]:
     """Reads an object."""
-    return {key: from_value(value) for key, value in struct.fields.items()}
+    fields = struct.fields
+    return {key: from_value(fields[key]) for key in fields}
 
 
 def from_value(value: struct_pb2.Value) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,10 @@ class Trace:
 
 NOTHING = Trace()
 
+# One of each is enough: they keep nothing.
+_UNTRACED: AbstractContextManager[Trace] = nullcontext(NOTHING)
+_NO_SPAN: AbstractContextManager[Any] = nullcontext(None)
+
 
 @dataclass(frozen=True, slots=True)
 class Tracing:
@@ -33,22 +37,32 @@ class Tracing:
 
     provider: Any = None
 
-    @contextmanager
-    def asking(self, name: str) -> Iterator[Trace]:
+    def asking(self, name: str) -> AbstractContextManager[Trace]:
         """Opens a client span and yields what tells the other side about it. The span notes errors that leave it."""
+        return _UNTRACED if self._is_silent() else self._asking(name)
+
+    def handling(self, metadata: Mapping[str, Any], attributes: Mapping[str, str]) -> AbstractContextManager[Any]:
+        """Opens the span of a handler, as a child of the span that the message names. Yields the span, or None."""
+        if self._is_silent() and (trace is None or _PARENT not in metadata):
+            return _NO_SPAN
+        return self._handling(metadata, attributes)
+
+    def _is_silent(self) -> bool:
+        """Whether nobody records spans and there is none to pass on. Then spans would cost time and say nothing."""
         if trace is None:
-            yield NOTHING
-            return
+            return True
+        if self.provider is not None or not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+            return False
+        return not trace.get_current_span().get_span_context().is_valid
+
+    @contextmanager
+    def _asking(self, name: str) -> Iterator[Trace]:
         tracer = trace.get_tracer(_TRACER, tracer_provider=self.provider)
         with tracer.start_as_current_span(name, kind=trace.SpanKind.CLIENT) as span:
             yield _carried(span)
 
     @contextmanager
-    def handling(self, metadata: Mapping[str, Any], attributes: Mapping[str, str]) -> Iterator[Any]:
-        """Opens the span of a handler, as a child of the span that the message names. Yields the span, or None."""
-        if trace is None:
-            yield None
-            return
+    def _handling(self, metadata: Mapping[str, Any], attributes: Mapping[str, str]) -> Iterator[Any]:
         parent = metadata.get(_PARENT)
         context = propagate.extract({_PARENT: parent}) if isinstance(parent, str) else None
         tracer = trace.get_tracer(_TRACER, tracer_provider=self.provider)

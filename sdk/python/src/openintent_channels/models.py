@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any, TypeVar
 
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -17,6 +18,8 @@ from .attention import Attention, directedness_word, policy_word, priority_word
 __all__ = ["Channel", "ChannelOptions", "Intent", "Message", "channel_of", "intent_of", "message_of", "number", "word"]
 
 T = TypeVar("T")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 ERROR_MARK = "openintent_error"
 """The metadata key that marks the response of a handler that failed."""
@@ -181,7 +184,7 @@ def message_fields(wire: messages_pb2.Message) -> dict[str, Any]:
         "message_type": word(messages_pb2.MessageType, "MESSAGE_TYPE_", wire.message_type),
         "correlation_id": wire.correlation_id if wire.HasField("correlation_id") else None,
         "payload": from_struct(wire.payload),
-        "metadata": from_struct(wire.metadata),
+        "metadata": from_struct(wire.metadata) if wire.HasField("metadata") else {},
         "status": word(messages_pb2.MessageStatus, "MESSAGE_STATUS_", wire.status),
         "created_at": time_of(wire.created_at),
         "expires_at": optional_time(wire, "expires_at"),
@@ -192,23 +195,9 @@ def message_fields(wire: messages_pb2.Message) -> dict[str, Any]:
 
 def _conversation_fields(wire: messages_pb2.Message) -> dict[str, Any]:
     """Reads what a message says beyond RFC-0021. A plain message has none of it."""
-    said: dict[str, Any] = {
-        name: getattr(wire, name)
-        for name in ("parent_id", "thread_id", "subject", "kind", "task_id", "revision", "document")
-        if wire.HasField(name)
-    }
-    words = {"priority": priority_word, "directedness": directedness_word, "policy": policy_word}
-    said |= {name: of(getattr(wire, name)) for name, of in words.items() if wire.HasField(name)}
-    said |= {name: time_of(getattr(wire, name)) for name in ("edited_at", "deleted_at") if wire.HasField(name)}
-    if wire.mentions:
-        said["mentions"] = tuple(wire.mentions)
-    if wire.HasField("collect"):
-        said["collect"] = from_value(wire.collect)
-    if wire.HasField("obligation"):
-        said["obligation"] = {
-            "blocks": word(attention_pb2.Blocks, "BLOCKS_", wire.obligation.blocks),
-            "delegate": wire.obligation.delegate if wire.obligation.HasField("delegate") else None,
-        }
+    said = {name: read(getattr(wire, name)) for name, read in _SAID if wire.HasField(name)}
+    if mentions := tuple(wire.mentions):
+        said["mentions"] = mentions
     return said
 
 
@@ -231,10 +220,34 @@ def intent_of(wire: intents_pb2.Intent) -> Intent:
 
 
 def time_of(stamp: Timestamp) -> datetime:
-    """Reads a time."""
-    return stamp.ToDatetime(tzinfo=timezone.utc)
+    """Reads a time, to the microsecond."""
+    return _EPOCH + timedelta(0, stamp.seconds, stamp.nanos // 1_000)
 
 
 def optional_time(wire: Any, name: str) -> datetime | None:
     """Reads a time that may be absent."""
     return time_of(getattr(wire, name)) if wire.HasField(name) else None
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _obligation_of(wire: attention_pb2.Obligation) -> dict[str, str | None]:
+    return {
+        "blocks": word(attention_pb2.Blocks, "BLOCKS_", wire.blocks),
+        "delegate": wire.delegate if wire.HasField("delegate") else None,
+    }
+
+
+_SAID: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    *((name, _itself) for name in ("parent_id", "thread_id", "subject", "kind", "task_id", "revision", "document")),
+    ("priority", priority_word),
+    ("directedness", directedness_word),
+    ("policy", policy_word),
+    ("edited_at", time_of),
+    ("deleted_at", time_of),
+    ("collect", from_value),
+    ("obligation", _obligation_of),
+)
+"""How to read what a message may say beyond RFC-0021."""

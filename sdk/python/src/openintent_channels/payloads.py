@@ -13,6 +13,8 @@ from ._basic_errors import PayloadError
 
 T = TypeVar("T")
 
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+
 
 def is_typed(kind: Any) -> bool:
     """Whether a payload can be read as this type: a dataclass, or a pydantic model."""
@@ -28,9 +30,14 @@ def encode(value: Any, path: str = "payload") -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if kind is dict:
+        return {key: _plain(member) for key, member in value.items()}
     if isinstance(value, enum.Enum):
         return _plain(value.value)
-    if _is_model(type(value)):
+    if _is_model(kind):
         return value.model_dump(mode="json", by_alias=True)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
