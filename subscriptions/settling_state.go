@@ -36,15 +36,15 @@ func prepareStanding(tx *database.Tx, entries []*entry) (map[int64]*standing, []
 	if len(nos) == 0 {
 		return nil, nil
 	}
-	left, rows, args := "d.dead_at IS NULL", "", []any(nil)
+	finished, rows, args := "d.dead_at IS NOT NULL", "", []any(nil)
 	if len(asked.nos) > 0 {
 		rows, args = tx.InRows(database.Column{Name: "subscription_no", Values: asked.nos},
 			database.Column{Name: "number", Values: asked.numbers})
-		left += " AND NOT " + rows
+		finished += " OR " + rows // not the opposite with NOT IN, for which SQLite reads all rows each time
 	}
 	in, argument := tx.In("d.subscription_no", nos)
 	statements := []database.Statement{{
-		SQL: "SELECT d.subscription_no, COALESCE(MIN(CASE WHEN " + left + " THEN d.number END), 0)," + `
+		SQL: "SELECT d.subscription_no, COALESCE(MIN(CASE WHEN " + finished + " THEN NULL ELSE d.number END), 0)," + `
 			COALESCE(SUM(CASE WHEN d.dead_at IS NULL AND d.attempts > 0 THEN 1 ELSE 0 END), 0),
 			COALESCE(SUM(CASE WHEN d.dead_at IS NOT NULL THEN 1 ELSE 0 END), 0)
 			FROM subscription_deliveries d WHERE ` + in + ` AND (d.due_at IS NOT NULL OR d.dead_at IS NOT NULL) GROUP BY d.subscription_no`,
