@@ -29,7 +29,7 @@ func prepareStanding(tx *database.Tx, entries []*entry) (map[int64]*standing, []
 		}
 		nos = append(nos, e.ledger.no)
 		stands[e.ledger.no] = &standing{acknowledged: make(map[int64]bool)}
-		for _, number := range e.acknowledged {
+		for _, number := range e.finishedRows() {
 			asked.add(e.ledger.no, number)
 		}
 	}

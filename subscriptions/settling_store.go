@@ -36,6 +36,12 @@ func settleIn(tx *database.Tx, entries []*entry) error {
 	return nil
 }
 
+// finishedRows returns the acknowledged deliveries that may be stored. Those above were sent ahead.
+func (e *entry) finishedRows() []int64 {
+	i, _ := slices.BinarySearch(e.acknowledged, e.settled+1)
+	return e.acknowledged[:i]
+}
+
 // lockEntries locks the subscriptions of entries, unless somebody else has locked them, and finds out which of the acknowledged
 // deliveries are dead letters. It also runs the further statements.
 func lockEntries(
@@ -46,7 +52,7 @@ func lockEntries(
 	for i, e := range entries {
 		nos[i] = e.ledger.no
 		e.skipped, e.refused, e.dead, e.beyond = false, nil, false, false
-		for _, number := range e.acknowledged {
+		for _, number := range e.finishedRows() {
 			ofNos, numbers = append(ofNos, e.ledger.no), append(numbers, number)
 		}
 		intentNos = slices.AppendSeq(intentNos, maps.Keys(e.positions))
