@@ -307,6 +307,7 @@ func (l *ledger) entry(whole bool) *entry {
 	}
 	e := &entry{
 		ledger: l, given: l.given, whole: whole || l.whole, settled: l.settled, last: l.last, end: l.end, positions: make(map[int64]int64, len(l.moved)),
+		entered:      make(map[int64]struct{}),
 		acknowledged: slices.Sorted(maps.Keys(l.acknowledged)), waiters: l.waiters, described: l.described,
 	}
 	if l.low() {
@@ -321,6 +322,9 @@ func (l *ledger) entry(whole bool) *entry {
 	}
 	for intentNo := range l.moved {
 		e.positions[intentNo] = l.positions[intentNo]
+		if _, stored := l.stored[intentNo]; !stored {
+			e.entered[intentNo] = struct{}{}
+		}
 	}
 	for _, sent := range l.unsettled {
 		d, unfinished := l.unfinished[sent.number]

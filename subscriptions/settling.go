@@ -67,8 +67,10 @@ type entry struct {
 	rows                               []delivery
 	given, settled, last, end, further int64
 	positions                          map[int64]int64
-	acknowledged                       []int64
-	waiters                            []chan settlement
+	// entered are those of the positions' intents of which no position is stored.
+	entered      map[int64]struct{}
+	acknowledged []int64
+	waiters      []chan settlement
 	// described is true if somebody waits for the subscription's state, too; state is it, if it is known.
 	described bool
 	state     *summary

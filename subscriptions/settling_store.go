@@ -125,8 +125,9 @@ func (p *pairs) add(no, number int64) {
 func sendEntries(tx *database.Tx, entries []*entry, locked map[int64]*subscription, now time.Time) {
 	var rows []delivery
 	var nos []int64 // whose rows these are
-	var finished, places pairs
-	var positions, through, given, reserved, settled []int64
+	var finished pairs
+	var entered, moved places
+	var through, given, reserved, settled []int64
 	for _, e := range entries {
 		if e.skipped || e.refused != nil {
 			continue
@@ -143,8 +144,11 @@ func sendEntries(tx *database.Tx, entries []*entry, locked map[int64]*subscripti
 			}
 		}
 		for intentNo, position := range e.positions {
-			places.add(e.ledger.no, intentNo)
-			positions = append(positions, position)
+			if _, first := e.entered[intentNo]; first {
+				entered.add(e.ledger.no, intentNo, position)
+			} else {
+				moved.add(e.ledger.no, intentNo, position)
+			}
 		}
 		e.given, e.last, e.end = max(e.given, s.offeredThrough), max(e.given, e.last), e.end+e.further
 		settled, through = append(settled, e.ledger.no), append(through, e.given)
@@ -155,7 +159,8 @@ func sendEntries(tx *database.Tx, entries []*entry, locked map[int64]*subscripti
 	}
 	tx.SendWithCommit(insertDeliveries(tx, nos, rows, now)...)
 	tx.SendWithCommit(deleteFinished(tx, finished)...)
-	tx.SendWithCommit(setPositions(tx, places, positions)...)
+	tx.SendWithCommit(entered.insert(tx)...)
+	tx.SendWithCommit(moved.update(tx)...)
 	tx.SendWithCommit(tx.Update("subscriptions", []database.Column{{Name: "subscription_no", Values: settled}}, []database.Column{
 		{Name: "offered_through", Values: through},
 		{Name: "last_number", Values: given},
@@ -173,12 +178,29 @@ func deleteFinished(tx *database.Tx, finished pairs) []database.Statement {
 	return []database.Statement{{SQL: "DELETE FROM subscription_deliveries WHERE dead_at IS NULL AND " + in, Args: args}}
 }
 
-// setPositions stores how far subscriptions have come in intents.
-func setPositions(tx *database.Tx, places pairs, positions []int64) []database.Statement {
-	keys := []database.Column{
-		{Name: "subscription_no", Values: places.nos}, {Name: "intent_no", Values: places.numbers},
-	}
-	set := database.Column{Name: "position", Values: positions}
-	return append(tx.InsertIgnore("subscription_positions", append(keys, set)...),
-		tx.Update("subscription_positions", keys, []database.Column{set})...)
+// places are how far subscriptions have come in intents.
+type places struct {
+	pairs
+	positions []int64
+}
+
+func (p *places) add(no, intentNo, position int64) {
+	p.pairs.add(no, intentNo)
+	p.positions = append(p.positions, position)
+}
+
+func (p *places) keys() []database.Column {
+	return []database.Column{{Name: "subscription_no", Values: p.nos}, {Name: "intent_no", Values: p.numbers}}
+}
+
+func (p *places) position() database.Column {
+	return database.Column{Name: "position", Values: p.positions}
+}
+
+func (p *places) insert(tx *database.Tx) []database.Statement {
+	return tx.InsertIgnore("subscription_positions", append(p.keys(), p.position())...)
+}
+
+func (p *places) update(tx *database.Tx) []database.Statement {
+	return tx.Update("subscription_positions", p.keys(), []database.Column{p.position()})
 }
