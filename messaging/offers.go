@@ -170,19 +170,34 @@ func (o *offers) flush(ctx context.Context) error {
 	if dropped > 0 {
 		o.logger.Warn("too many messages were offered in a short time; some of the offers are not recorded", "messages", dropped)
 	}
-	noted = slices.DeleteFunc(noted, o.known)
 	for len(noted) > 0 {
-		together := noted[:min(len(noted), offersTogether)]
+		together, rest := o.unknown(noted)
+		if len(together) == 0 {
+			return nil
+		}
 		if err := o.write(ctx, together); err != nil {
 			o.mutex.Lock()
 			defer o.mutex.Unlock()
-			o.add(noted)
+			o.add(append(together, rest...))
 			return err
 		}
 		o.learn(together)
-		noted = slices.DeleteFunc(noted[len(together):], o.known)
+		noted = rest
 	}
 	return nil
+}
+
+// unknown takes offers that are not known to be written, as many as are written together, and returns the rest.
+func (o *offers) unknown(noted []offer) (together, rest []offer) {
+	for i, one := range noted {
+		if len(together) == offersTogether {
+			return together, noted[i:]
+		}
+		if !o.known(one) {
+			together = append(together, one)
+		}
+	}
+	return together, nil
 }
 
 func (o *offers) known(one offer) bool {
