@@ -52,6 +52,8 @@ check: lint ## Build, lint and run the unit tests on SQLite alone: the quick che
 	go build ./...
 	OPENINTENT_TEST_ONLY_SQLITE=1 go test $$(go list ./... | grep -v /e2e)
 
+# The helper threads of Node.js make one process faster and cost a seventh more of the processors' time, of which the tests leave nothing.
+test: export NODE_OPTIONS := --v8-pool-size=1 $(NODE_OPTIONS)
 test: ## Check everything and run all tests; installs or starts what they need
 	$(MAKE) --no-print-directory --jobs 2 --output-sync lint-for-tests check-others
 	OPENINTENT_TEST_PYTHON=$$(scripts/python-env.sh) && export OPENINTENT_TEST_PYTHON && \
