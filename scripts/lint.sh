@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 export GOGC=${GOGC:-400}
 
 # `go tool` would ignore the flags.
-linter=.cache/golangci-lint
+linter=.cache/linter/golangci-lint
 read -ra slim <<<"$(scripts/slim-flags.sh)"
 go build "${slim[@]}" -modfile=tools/golangci-lint/go.mod -o "$linter" github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 if [[ ${1:-} == --race ]]; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the Go tool's flags for a build without what only debuggers need: compiling and linking that takes a tenth of the time.
+# Prints the Go tool's flags for a build without what only debuggers need: which takes a twentieth of the time.
 #
 # All that is built for tests has these flags, or those of scripts/race-flags.sh, because packages with the same flags are compiled
 # only once: the linter, the program that tests run, the tests without the race detector and what they build themselves.
