@@ -52,6 +52,8 @@ check: lint ## Build, lint and run the unit tests on SQLite alone: the quick che
 	go build ./...
 	OPENINTENT_TEST_ONLY_SQLITE=1 go test $$(go list ./... | grep -v /e2e)
 
+# The helper threads of Node.js make one process faster and cost a seventh more of the processors' time, of which the tests leave nothing.
+test: export NODE_OPTIONS := --v8-pool-size=1 $(NODE_OPTIONS)
 test: ## Check everything and run all tests; installs or starts what they need
 	$(MAKE) --no-print-directory --jobs 2 --output-sync lint-for-tests check-others
 	OPENINTENT_TEST_PYTHON=$$(scripts/python-env.sh) && export OPENINTENT_TEST_PYTHON && \
@@ -67,7 +69,7 @@ check-others:
 	$(MAKE) --no-print-directory check-generated
 	$(MAKE) --no-print-directory proto-lint
 	$(MAKE) --no-print-directory proto-breaking
-	GOGC=400 go build -o $(TESTED) ./cmd/openintent
+	GOGC=400 go build $$(scripts/slim-flags.sh) -o $(TESTED) ./cmd/openintent
 
 test-sdks: ## Run the tests of the Python and the TypeScript SDK that need no server
 	scripts/python-sdk.sh unit

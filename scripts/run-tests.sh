@@ -15,6 +15,10 @@ others=$(grep --extended-regexp "$unwatched" <<<"$packages")
 longest='^openintent/(e2e|e2e/sdks|e2e/strangers|cmd/openintent|messaging|subscriptions|server)$'
 watched=$(grep --extended-regexp "$longest" <<<"$watched"; grep --invert-match --extended-regexp "$longest" <<<"$watched")
 
+# What tests build themselves needs the same packages as the program that they run.
+GOFLAGS="$(go env GOFLAGS) $(scripts/slim-flags.sh)"
+export GOFLAGS
+
 # Both run at the same time, because those that attack processes mostly wait for them. The others' output comes at the end. The
 # compiler and the watched tests collect their garbage less often, which saves a tenth of their time. The others measure how much
 # memory a server needs, so they start it as everyone does.

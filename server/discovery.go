@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"sync"
 )
 
 // protocolVersion is the version of the coordination protocol that the server speaks.
@@ -34,10 +35,6 @@ var capabilities = []string{
 // openDocuments returns the documents that the server publishes about itself, by path; reading them needs no key. doors are the names of
 // those that are open.
 func openDocuments(version string, doors []string) (map[string]http.Handler, error) {
-	api, err := apiDocument(doors)
-	if err != nil {
-		return nil, err
-	}
 	rfcURLs := make([]string, 0, len(implementedRFCs))
 	compliance := make(map[string]string, len(implementedRFCs))
 	for _, number := range sortedKeys(implementedRFCs) {
@@ -71,7 +68,7 @@ func openDocuments(version string, doors []string) (map[string]http.Handler, err
 	return map[string]http.Handler{
 		"/.well-known/openintent.json":        discovery,
 		"/.well-known/openintent-compat.json": compatibility,
-		"/openapi.json":                       document{"application/json", api},
+		"/openapi.json":                       lateDocument(sync.OnceValues(func() (document, error) { return apiDocument(doors) })),
 		"/docs":                               document{"text/html; charset=utf-8", docsPage},
 		"/":                                   elsewhere("docs"),
 	}, nil
@@ -91,6 +88,18 @@ var docsPage []byte
 type document struct {
 	contentType string
 	text        []byte
+}
+
+// lateDocument is a document that takes so long to make that this waits until somebody asks for it.
+type lateDocument func() (document, error)
+
+func (d lateDocument) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	made, err := d()
+	if err != nil {
+		writeProblem(w, toStatus(err))
+		return
+	}
+	made.ServeHTTP(w, r)
 }
 
 // elsewhere leads GET and HEAD to another path, seen from the own one.

@@ -13,10 +13,10 @@ import (
 
 // apiDocument completes the generated OpenAPI document with what the annotations cannot express: the statuses of
 // creation and deletion, the problem form, the paths that are not methods, and the doors that are open.
-func apiDocument(doors []string) ([]byte, error) {
+func apiDocument(doors []string) (document, error) {
 	var api openAPI
 	if err := json.Unmarshal(openapi.Document, &api); err != nil {
-		return nil, fmt.Errorf("reading the OpenAPI document: %w", err)
+		return document{}, fmt.Errorf("reading the OpenAPI document: %w", err)
 	}
 	api.joinPaths()
 	for path := range api.Paths {
@@ -26,17 +26,13 @@ func apiDocument(doors []string) ([]byte, error) {
 	}
 	maps.Copy(api.Paths, streamPaths())
 	if err := json.Unmarshal([]byte(otherPaths), &api.Paths); err != nil {
-		return nil, fmt.Errorf("completing the OpenAPI document: %w", err)
+		return document{}, fmt.Errorf("completing the OpenAPI document: %w", err)
 	}
 	if err := json.Unmarshal([]byte(problemDefinition), &api.Definitions); err != nil {
-		return nil, fmt.Errorf("completing the OpenAPI document: %w", err)
+		return document{}, fmt.Errorf("completing the OpenAPI document: %w", err)
 	}
 	api.Doors = listDoors(doors)
-	text, err := json.Marshal(api)
-	if err != nil {
-		return nil, fmt.Errorf("writing the OpenAPI document: %w", err)
-	}
-	return text, nil
+	return jsonDocument(api)
 }
 
 // openAPI is the part of an OpenAPI 2.0 document that is completed here; the rest passes through unchanged.

@@ -94,7 +94,7 @@ func run(ctx context.Context, arguments []string, to terminal) int {
 		arguments = []string{"--help"}
 	}
 	exited, code := false, exitOK
-	parser := kong.Must(&commands{},
+	parser := kong.Must(grammar(arguments),
 		kong.Name("openintent"),
 		kong.Description("Channels and messages between agents that work on one intent (RFC-0021)."),
 		kong.Writers(to.stdout, to.stderr),
