@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"regexp"
 	"strings"
@@ -21,13 +22,18 @@ import (
 // receiver is the address to which the documents' webhooks are posted.
 const receiver = "127.0.0.1:9000"
 
-// freeAddress returns an address of this machine on which nobody listens.
+// freeAddress returns an address of this machine on which nobody listens. Its port is none that the system gives to those who ask for any,
+// because it must still be free when a page uses it.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
+	const first, ports = 30000, 2000
+	for {
+		address := fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(ports))
+		if listener, err := net.Listen("tcp", address); err == nil {
+			require.NoError(t, listener.Close())
+			return address
+		}
+	}
 }
 
 // Each page with snippets runs from top to bottom against its own server.
