@@ -29,9 +29,9 @@
 // failed. A delivery that is not acknowledged in time is due again, and becomes a dead letter after the last attempt.
 //
 // A stream sends what is new before that is stored (ahead.go). It numbers it from a block of numbers that it has reserved, and
-// notes it in its ledger (ledger.go). One goroutine of the replica stores what all ledgers hold, a moment later or as soon as
-// somebody acknowledges (settling.go): in one transaction for many subscriptions, rows for everything that was sent and is not
-// acknowledged, the positions, and the highest number that was sent. What was acknowledged by then gets no row.
+// notes it in its ledger (ledger.go). One goroutine of the replica stores what the ledgers hold (settling.go): in one transaction for many
+// subscriptions, up to the newest delivery of each that is acknowledged or old enough, rows for everything that is not acknowledged, the
+// positions, and the highest of these numbers. What was acknowledged by then gets no row. No position passes what is younger.
 //
 //	intents' logs ──read──> stream ──send──> client
 //	                           └─> ledger ──settle──> deliveries, positions <── acknowledge
