@@ -306,8 +306,8 @@ func (l *ledger) entry(whole bool) *entry {
 		return nil
 	}
 	e := &entry{
-		ledger: l, given: l.given, whole: whole || l.whole, settled: l.settled, last: l.last, end: l.end, positions: make(map[int64]int64, len(l.moved)),
-		entered:      make(map[int64]struct{}),
+		ledger: l, given: l.given, whole: whole || l.whole, settled: l.settled, last: l.last, end: l.end,
+		positions: make(map[int64]int64, len(l.moved)), entered: make(map[int64]struct{}),
 		acknowledged: slices.Sorted(maps.Keys(l.acknowledged)), waiters: l.waiters, described: l.described,
 	}
 	if l.low() {
@@ -334,7 +334,9 @@ func (l *ledger) entry(whole bool) *entry {
 			e.rows = append(e.rows, d)
 		default:
 			e.left = append(e.left, d.number)
-			e.positions[d.intentNo] = min(e.positions[d.intentNo], d.position-1)
+			if e.positions[d.intentNo] >= d.position {
+				e.positions[d.intentNo] = d.position - 1
+			}
 		}
 	}
 	l.waiters, l.described, l.whole = nil, false, false

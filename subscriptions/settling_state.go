@@ -9,8 +9,8 @@ import (
 // standing is what is stored of a subscription's deliveries before a transaction settles it. The transaction that settles the
 // subscription reads it, so that whoever acknowledges need not read the subscription once more to be answered.
 type standing struct {
-	// unfinished is the lowest number of those that are not finished, nor acknowledged now, or 0. outstanding is how many of them were made. dead is how many
-	// are dead letters.
+	// unfinished is the lowest number of those that are neither finished nor acknowledged now, or 0. outstanding is how many of those that
+	// are not finished were made. dead is how many are dead letters.
 	unfinished, outstanding, dead int64
 	// acknowledged are those that are acknowledged now and have a row: by number, whether they were made and are no dead letters.
 	acknowledged map[int64]bool
