@@ -80,7 +80,7 @@ func TestTheClockIsSetBackDuringAWait(t *testing.T) {
 					return clock()
 				}
 			})
-			// Who waits reads the clock again and again.
+			// A waiting call reads the clock again and again.
 			untilLookedAt := func() {
 				enough := reads.Load() + 100
 				eventually(t, func() bool { return reads.Load() >= enough }, "nobody looks at the clock")

@@ -22,7 +22,7 @@ func TestACommandAloneIsAsAmongAllOthers(t *testing.T) {
 	}
 }
 
-// Whoever looks for a command sees all.
+// Help, and the suggestions for a misspelt verb, need all commands.
 func TestHelpAndMisspeltVerbsNeedAllCommands(t *testing.T) {
 	for _, arguments := range [][]string{{"--help"}, {"ask", "--help"}, {"ask", "-h"}, {"help", "ask"}, {"complete", "bash"}, {"aks"}, {"--version"}} {
 		require.IsType(t, &commands{}, grammar(arguments), "%s", arguments)
