@@ -43,7 +43,7 @@ func startAsShown(t *testing.T, text string) {
 	require.NoError(t, os.Symlink(harness.Executable(t), filepath.Join(folder, "openintent")))
 	saveShown(t, folder, "docs/operating.md", "yaml", "keys.yaml")
 	saveShown(t, folder, "docs/settings.md", "yaml", "settings.yaml")
-	text = here(t, folder).Replace(text)
+	text = withPprof(t, folder, here(t, folder).Replace(text))
 	starting, following, found := cutAfter(text, " serve\n", " settings.yaml\n")
 	require.True(t, found, "the block starts no server:\n%s", text)
 
@@ -109,6 +109,20 @@ func here(t *testing.T, folder string) *strings.Replacer {
 		"openintent:...@/openintent?host=db-1.internal,db-2.internal,db-3.internal",
 		at.User.String()+"@"+at.Path+"?sslmode=disable&host="+hosts+"&port="+ports,
 	)
+}
+
+// withPprof lets a block that uses Go's pprof start one that is built in a folder. `go tool` would first compile the standard library
+// again, because it does not use the flags with which everything else is built for the tests.
+func withPprof(t *testing.T, folder, text string) string {
+	t.Helper()
+	const shown = "go tool pprof"
+	if !strings.Contains(text, shown) {
+		return text
+	}
+	path := filepath.Join(folder, "pprof")
+	output, err := exec.Command("go", "build", "-o", path, "cmd/pprof").CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	return strings.ReplaceAll(text, shown, path)
 }
 
 // cutAfter cuts a text after the first of some ends that it has.

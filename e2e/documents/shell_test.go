@@ -18,7 +18,7 @@ import (
 	"openintent/e2e/harness"
 )
 
-// patience bounds one block of commands. The first use of a tool builds the tool, which takes a while.
+// patience bounds one block of commands, which may build the program first.
 const patience = 5 * time.Minute
 
 // shell is a shell that stays open from block to block, as a reader's does, and keeps its variables, functions and
