@@ -16,6 +16,10 @@ const (
 	noticesPending = 8192
 	// payloadBytes bounds one notification: PostgreSQL accepts less than 8000 bytes.
 	payloadBytes = 7999
+	// restFactor is how many times as long as a notification took the next one waits, and longestRest is the longest such rest. Under
+	// load each commit has notices, and a notification for each of them would take processor time from the commits.
+	restFactor  = 4
+	longestRest = 5 * time.Millisecond
 	// silentNotices is how long a listener hears nothing before it checks whether its connection still works.
 	silentNotices = silencePatience
 	// countAgainAfter is how long a replica keeps sending notices without checking whether there are other replicas.
@@ -131,7 +135,7 @@ func (n *Notifier) Stop() {
 }
 
 // Tell sends notices to the other replicas soon, and never waits for that. Call it after the commit that the notices are about.
-// Notices that are told while a notification is under way go with the next one, each of them once.
+// Notices that are told while a notification is under way, or shortly after, go with the next one, each of them once.
 func (n *Notifier) Tell(notices ...string) {
 	if n.server == nil || len(notices) == 0 {
 		return
@@ -199,7 +203,9 @@ func payloadsOf(replica string, notices map[string]struct{}) (payloads []string)
 	return payloads
 }
 
-// speak sends the pending notices, one batch at a time, until the context ends and the last batch is sent.
+// speak sends the pending notices, one batch at a time, until the context ends and the last batch is sent. After each batch it rests for a
+// multiple of the time that the batch took, while more notices gather. So a notice after a pause goes at once, and many notices go
+// together.
 func (n *Notifier) speak(ctx context.Context) {
 	var conn noticeConnection
 	defer func() {
@@ -214,6 +220,7 @@ func (n *Notifier) speak(ctx context.Context) {
 		case <-ctx.Done():
 			ended = true
 		}
+		began := time.Now()
 		if err := n.send(ctx, &conn); err != nil {
 			n.cfg.Logger.Warn("other replicas could not be notified; they are told to look at everything later", "error", err)
 			n.forget()
@@ -221,6 +228,7 @@ func (n *Notifier) speak(ctx context.Context) {
 			continue
 		}
 		attempts.worked()
+		pause(ctx, min(restFactor*time.Since(began), longestRest))
 	}
 }
 

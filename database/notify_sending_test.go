@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -131,6 +132,35 @@ func TestNoticesMergeWhileABatchIsUnderWay(t *testing.T) {
 	n.Stop()
 	_, open := s.counts()
 	require.Zero(t, open)
+}
+
+// After a batch, notices gather for a multiple of the time that it took. The first notice after that time goes at once.
+func TestNoticesGatherAfterABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, n := onStage(t)
+		batchTaking := func(taking time.Duration) (notices []string, ended time.Time) {
+			notices = noticesIn(t, n, s.batch(t))
+			pause(t.Context(), taking)
+			s.outcome <- nil
+			return notices, time.Now()
+		}
+		n.Tell("first")
+		_, ended := batchTaking(time.Millisecond)
+		n.Tell("second")
+		pause(t.Context(), (restFactor-1)*time.Millisecond)
+		n.Tell("third")
+		require.Equal(t, []string{"second", "third"}, noticesIn(t, n, s.batch(t)))
+		require.Equal(t, restFactor*time.Millisecond, time.Since(ended))
+		pause(t.Context(), time.Hour)
+		s.outcome <- nil
+		ended = time.Now()
+		n.Tell("fourth")
+		_, began := batchTaking(0)
+		require.Equal(t, longestRest, began.Sub(ended), "the rest has a bound")
+		n.Tell("fifth")
+		_, at := batchTaking(0)
+		require.Equal(t, began, at, "a batch that took no time needs no rest")
+	})
 }
 
 func TestManyNoticesTakeSeveralPayloads(t *testing.T) {
