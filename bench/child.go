@@ -30,8 +30,9 @@ type addresses struct{ HTTP, GRPC string }
 
 // consumption is what a child process prints for each line of its input: what it uses of the machine at that moment.
 type consumption struct {
-	// InUse is the memory of the heap and the stacks that is in use after a garbage collection. Resident is the
-	// process's memory as the operating system counts it. Both are in bytes.
+	// InUse is the memory of the objects on the heap and of the stacks after a garbage collection. The free places between the
+	// objects are not counted: the next objects take them, and how many there are depends on what the process did before.
+	// Resident is the process's memory as the operating system counts it. Both are in bytes.
 	InUse, Resident int64
 	// Before and After are the processor time so far, before and after these figures were collected.
 	Before, After time.Duration
@@ -71,7 +72,7 @@ func consumed() consumption {
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	return consumption{
-		InUse: int64(memory.HeapInuse + memory.StackInuse), Resident: resident(), Goroutines: runtime.NumGoroutine(),
+		InUse: int64(memory.HeapAlloc + memory.StackInuse), Resident: resident(), Goroutines: runtime.NumGoroutine(),
 		Before: before, After: processor(), Allocations: memory.Mallocs, Allocated: memory.TotalAlloc,
 	}
 }

@@ -92,17 +92,17 @@ func (c *comparison) idleStream(ctx context.Context, kind idleKind, streams int)
 		return 0, err
 	}
 	after, err := t.settled()
-	return float64(after-before) / float64(streams), err
+	return float64(after.InUse-before.InUse) / float64(streams), err
 }
 
-// settled returns the memory that the server has in use at rest. One collection frees what only the beginning needed, and each
-// halves a stack that has become too large.
-func (t *target) settled() (inUse int64, err error) {
-	last := consumption{InUse: math.MaxInt64}
+// settled returns what the server uses at rest. One collection frees what only the beginning needed, and each halves a stack that has
+// become too large.
+func (t *target) settled() (last consumption, err error) {
+	last.InUse = math.MaxInt64
 	for {
 		now, err := t.consumption()
 		if err != nil || now.InUse >= last.InUse-last.InUse/100 {
-			return min(now.InUse, last.InUse), err
+			return now, err
 		}
 		last = now
 	}

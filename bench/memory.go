@@ -84,7 +84,7 @@ func (p plan) idleStreams(ctx context.Context, start func() (*target, error), op
 			return nil, err
 		}
 	}
-	before, err := t.consumption()
+	before, err := t.settled()
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (p plan) idleStreams(ctx context.Context, start func() (*target, error), op
 			return nil, err
 		}
 		opened = streams
-		now, err := t.consumption()
+		now, err := t.settled()
 		if err != nil {
 			return nil, err
 		}
