@@ -16,12 +16,14 @@ func lose(guarantee Guarantee) func(*History, func(string, int) int) bool {
 	})
 }
 
+// keepsRights reports whether the rights of a receiver never change. What the others receive may come late, behind a freeze.
+func keepsRights(r *Receiver) bool { return !slices.Contains([]string{"cyd", "dan", "eve"}, r.Agent) }
+
 // swap exchanges two messages of one channel, at a receiver whose rights never change.
 func swap(guarantee Guarantee) func(*History, func(string, int) int) bool {
 	return at(
 		func(h *History, s spot) bool {
-			return s.receiver.Guarantee == guarantee && s.receiver.Agent != "cyd" && s.receiver.Agent != "dan" &&
-				s.receiver.Agent != "eve" && followed(s)
+			return s.receiver.Guarantee == guarantee && keepsRights(s.receiver) && followed(s)
 		},
 		func(_ *History, s spot) {
 			deliveries := s.connection.Deliveries
@@ -35,7 +37,7 @@ func swap(guarantee Guarantee) func(*History, func(string, int) int) bool {
 func lateBehindAFreeze(h *History, draw func(string, int) int) bool {
 	return at(
 		func(h *History, s spot) bool {
-			return s.receiver.Guarantee == InOrder && (s.receiver.Agent == "ann" || s.receiver.Agent == "bob") && followed(s)
+			return s.receiver.Guarantee == InOrder && keepsRights(s.receiver) && followed(s)
 		},
 		func(h *History, s spot) {
 			one, other := &s.connection.Deliveries[s.index], &s.connection.Deliveries[s.index+1]
