@@ -9,8 +9,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -60,42 +58,6 @@ func TestLeasesAreAsTheModelSays(t *testing.T) {
 	}
 	t.Logf("what was reached, and how often:\n%s", reached)
 	require.Empty(t, reached.missing(mustLease), "the generator does not reach these any more")
-}
-
-// lines tells when a call has got or given up its place among those who wait.
-type lines struct {
-	mutex    sync.Mutex
-	changing map[context.Context]string
-	changed  map[string]int
-}
-
-func (l *lines) hooks() database.Hooks {
-	return database.Hooks{
-		Statement: func(ctx context.Context, sql string) func() {
-			what, rest, _ := strings.Cut(sql, " ")
-			if (what == "INSERT" || what == "DELETE") && strings.Contains(strings.SplitN(rest, "WHERE", 2)[0], "lease_waiters") {
-				l.mutex.Lock()
-				defer l.mutex.Unlock()
-				l.changing[ctx] = what
-			}
-			return nil
-		},
-		AfterCommit: func(ctx context.Context) error {
-			l.mutex.Lock()
-			defer l.mutex.Unlock()
-			if what, changes := l.changing[ctx]; changes {
-				l.changed[what]++
-				delete(l.changing, ctx)
-			}
-			return nil
-		},
-	}
-}
-
-func (l *lines) count(what string) int {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return l.changed[what]
 }
 
 // leasing is one random history of leases: the server and the model side by side.
@@ -291,56 +253,6 @@ func (y *leasing) settle(t *rapid.T) {
 	for w, its := range y.waiting {
 		require.Empty(t, its.done, "it is not the turn of %s for %s", w.Agent, w.Scope)
 	}
-}
-
-// drawLease draws a lease, mostly one that stands.
-func (y *leasing) drawLease(t *rapid.T) *model.Lease {
-	all := y.leases.Held()
-	if len(all) == 0 || seldom(t, "an old one") {
-		all = y.leases.Granted
-	}
-	if len(all) == 0 {
-		t.Skip("no lease yet")
-	}
-	return pick(t, "lease", all)
-}
-
-// drawCaller draws who changes a lease: mostly its holder.
-func (y *leasing) drawCaller(t *rapid.T, lease *model.Lease) string {
-	switch below(t, "caller", 8) {
-	case 0:
-		return pick(t, "another", y.agents)
-	case 1:
-		return model.Operator
-	}
-	return lease.Agent
-}
-
-func (y *leasing) renew(t *rapid.T) {
-	lease := y.drawLease(t)
-	caller, lasting := y.drawCaller(t, lease), pick(t, "lasting", []time.Duration{time.Second, time.Minute})
-	expected := y.leases.Renew(caller, lease, lasting)
-	got, err := y.as(caller).Leases.RenewLease(y.ctx, &openintentv1.RenewLeaseRequest{
-		IntentId: y.intent, LeaseId: lease.ID, DurationSeconds: proto.Int32(int32(lasting / time.Second)),
-	})
-	if y.came(t, "renew", expected, err) {
-		y.same(t, lease, got)
-	}
-}
-
-func (y *leasing) release(t *rapid.T) {
-	lease := y.drawLease(t)
-	y.releaseAs(t, y.drawCaller(t, lease), lease)
-}
-
-func (y *leasing) releaseAs(t *rapid.T, caller string, lease *model.Lease) {
-	operation := "release"
-	if caller == model.Operator {
-		operation = "revoke"
-	}
-	expected := y.leases.Release(caller, lease)
-	_, err := y.as(caller).Leases.ReleaseLease(y.ctx, &openintentv1.ReleaseLeaseRequest{IntentId: y.intent, LeaseId: lease.ID})
-	y.came(t, operation, expected, err)
 }
 
 // giveUp ends a wait, and returns when the place is free.
