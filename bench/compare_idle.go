@@ -97,8 +97,8 @@ func (c *comparison) idleStream(ctx context.Context, kind idleKind, streams int)
 
 // settled returns what the server uses at rest. One collection frees what only the beginning needed, and each halves a stack that has
 // become too large.
-func (t *target) settled() (last consumption, err error) {
-	last.InUse = math.MaxInt64
+func (t *target) settled() (consumption, error) {
+	last := consumption{InUse: math.MaxInt64}
 	for {
 		now, err := t.consumption()
 		if err != nil || now.InUse >= last.InUse-last.InUse/100 {
