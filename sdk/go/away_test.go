@@ -180,13 +180,15 @@ func TestAnIntentIsMadeOnce(t *testing.T) {
 	}
 }
 
-// refusing is the address of a port that refuses connections: until the test ends, a connection of the test begins at it,
-// so that nobody else can listen there.
+// refusing is the address of a port that refuses connections. Until the test ends, a connection of the test begins at it, so that nobody
+// else can listen there. The port is bound before it connects: the system lends a port that is only connected to other connections, and
+// a client that got it could meet itself.
 func refusing(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	connection, err := net.Dial("tcp", listener.Addr().String())
+	bound := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}
+	connection, err := bound.Dial("tcp", listener.Addr().String())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, errors.Join(connection.Close(), listener.Close())) })
 	return connection.LocalAddr().String()

@@ -68,10 +68,13 @@ test("a client of REST passes on what the gRPC port says about itself", { timeou
   grpc.close();
 });
 
-/** An address that refuses connections: a connection of the test begins at it, so that nobody else can listen there. */
+/**
+ * An address that refuses connections. A connection of the test begins at it, so that nobody else can listen there. The port is bound
+ * before it connects: the system lends a port that is only connected to other connections, and a client that got it could meet itself.
+ */
 async function refusing(): Promise<{ server: string; close: () => void }> {
   const peer = createServer();
-  const held = connect({ port: Number((await listening(peer)).split(":")[1]), host: "127.0.0.1" });
+  const held = connect({ port: Number((await listening(peer)).split(":")[1]), host: "127.0.0.1", localAddress: "127.0.0.1" });
   await once(held, "connect");
   const close = (): void => {
     held.destroy();
