@@ -42,7 +42,7 @@ func (s *Service) HandedFeed(feed Feed, end *FeedEnd, stored *wake.Handover) (pa
 	if read, there := stored.Presences[feed.By.Agent]; there && read != end.presence {
 		return FeedPage{}, false
 	}
-	seen := &feedView{feed: feed, part: end.part, LogPage: &reading.LogPage{States: make(map[int64]reading.ChannelState, 1)}}
+	seen := &feedView{feed: feed, part: end.part, LogPage: new(reading.LogPage)}
 	if seen.Access, known = s.intents.KeptRules(feed.IntentNo, stored.Head.Epoch); !known {
 		return FeedPage{}, false
 	}
@@ -73,15 +73,13 @@ func (s *Service) handedEntry(seen *feedView, stored *wake.Handover, m *message.
 	if only := seen.feed.ChannelNo; only != 0 && only != m.ChannelNo {
 		return reading.Entry{}, false, true
 	}
-	of := seen.Snapshot
-	if of.Channel, known = s.channels.KeptRules(m.Key(), stored.Head.Epoch); !known {
+	if seen.Channel, known = s.channels.KeptRules(m.Key(), stored.Head.Epoch); !known {
 		return reading.Entry{}, false, false
 	}
-	of.Count = stored.Counts[m.ChannelNo]
-	if of.Closed() || !of.CanTellOf(stored, m) {
+	seen.Count = stored.Counts[m.ChannelNo]
+	if seen.Closed() || !seen.CanTellOf(stored, m) {
 		return reading.Entry{}, false, false
 	}
-	seen.States[m.ChannelNo] = reading.ChannelState{Channel: of.Channel, Count: of.Count}
 	entry, keep = seen.entry(reading.Item{Place: m.Position, Message: m})
 	unsure := seen.feed.Reaching && !seen.takesPart && message.ToEveryone(m.Target) // it may take part by now
 	return entry, keep, keep || !unsure
