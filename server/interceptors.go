@@ -27,10 +27,10 @@ var (
 	errStreamStopping = fault.New(fault.Unavailable, "SERVER_STOPPING",
 		"The server is stopping; connect again, here in a moment or at another replica, and go on after the last position "+
 			"that you received.").After(time.Second)
-	// errSendingStopping ends streams on which clients send messages.
+	// errSendingStopping ends streams on which clients send messages or acknowledgements.
 	errSendingStopping = fault.New(fault.Unavailable, "SERVER_STOPPING",
 		"The server is stopping; connect again, here in a moment or at another replica, and send what was not answered "+
-			"again, in the same order and under the same idempotency keys.").After(time.Second)
+			"again; messages in the same order and under the same idempotency keys.").After(time.Second)
 	// errCompressed refuses a call in the words that gRPC has for it where nobody has registered a compressor.
 	errCompressed   = status.Error(codes.Unimplemented, "The server decompresses nothing; send messages without compression.")
 	errMethodClosed = fault.New(fault.Denied, "METHOD_CLOSED", "This method is not open to callers.")

@@ -25,10 +25,8 @@ const (
 func (s *Service) acknowledgeAhead(
 	ctx context.Context, req *openintentv1.AcknowledgeDeliveriesRequest,
 ) (*openintentv1.Subscription, error) {
-	c, err := caller.Known(ctx)
-	l := s.settler.named(req.GetSubscriptionId())
-	if err != nil || l == nil || len(req.GetNumbers()) == 0 || req.Through != nil || c.Scope != nil ||
-		l.subscriber != c.Agent && !c.IsOperator {
+	l := s.ledgerOf(ctx, req.GetSubscriptionId())
+	if l == nil || len(req.GetNumbers()) == 0 || req.Through != nil {
 		return nil, nil // whoever looks finds out what is wrong
 	}
 	state, done, err := l.acknowledge(ctx, sorted(req.GetNumbers()), 0)
@@ -36,6 +34,17 @@ func (s *Service) acknowledgeAhead(
 		return nil, err
 	}
 	return state.toWire(true), nil
+}
+
+// ledgerOf returns the ledger of a subscription of the caller's. It returns nil if there is none on this replica, or if only a look tells
+// whether the caller may acknowledge.
+func (s *Service) ledgerOf(ctx context.Context, id string) *ledger {
+	c, err := caller.Known(ctx)
+	l := s.settler.named(id)
+	if err != nil || l == nil || c.Scope != nil || l.subscriber != c.Agent && !c.IsOperator {
+		return nil
+	}
+	return l
 }
 
 // acknowledgeThrough acknowledges everything up to a number for a client that opens a stream again. If the server that sent the last

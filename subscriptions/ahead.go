@@ -25,7 +25,7 @@ func (seen *progress) hasNews() bool {
 func (st *deliveryStream) goAhead(ctx context.Context) error {
 	l := &ledger{
 		no: st.sub.no, id: st.sub.id, subscriber: st.sub.subscriber, name: st.consumer.name, settler: st.service.settler, wake: st.watch.Wake,
-		unfinished: make(map[int64]delivery), acknowledged: make(map[int64]struct{}), moved: make(map[int64]struct{}),
+		unfinished: make(map[int64]unfinishedDelivery), acknowledged: make(map[int64]struct{}), moved: make(map[int64]struct{}),
 	}
 	err := st.service.db.Write(ctx, func(tx *database.Tx) error {
 		var read database.Statement
@@ -77,6 +77,11 @@ func (st *deliveryStream) stopAhead(ctx context.Context) (settled bool) {
 // deliverAhead sends what is due and then what is new. wait is how long to wait for a wake-up before the next call.
 func (st *deliveryStream) deliverAhead(ctx context.Context, seen *progress) (wait time.Duration, err error) {
 	o := seen.offering
+	if o.overdue || len(o.due) > 0 {
+		if err := st.ledger.storeAcknowledged(ctx); err != nil {
+			return 0, err
+		}
+	}
 	if o.overdue {
 		_, err := st.service.giveUp(ctx, st.sub.no)
 		return 0, err

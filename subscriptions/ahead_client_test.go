@@ -88,6 +88,54 @@ func (w *aheadWorld) mark(r *modelReplica, a *modelAsk) bool {
 	return false
 }
 
+// note acknowledges a number that the client has received, on a stream of acknowledgements. The replica that has sent the delivery notes
+// that and answers later, when the stream of acknowledgements ends. Others make the client wait, as if it asked.
+func (w *aheadWorld) note(r *modelReplica) {
+	if len(w.inbox) == 0 {
+		return
+	}
+	if one := w.inbox[w.draw(len(w.inbox))]; w.mark(r, &one) {
+		w.wanted[one.id] = true
+		if r.notedBy != r.stream.name {
+			r.noted, r.notedBy = nil, r.stream.name // the stream of acknowledgements ended with a refusal
+		}
+		r.noted = append(r.noted, one)
+	}
+}
+
+// confirm ends a stream of acknowledgements. Its answer waits until all that was noted is flushed, and what had become a row before it was
+// noted goes with a flush. If the stream that sent the deliveries was replaced meanwhile, the answer is a refusal.
+func (w *aheadWorld) confirm(r *modelReplica) {
+	noted, st := r.noted, r.stream
+	err := errModelFenced
+	if st != nil && st.name == r.notedBy {
+		for _, one := range noted {
+			if slices.ContainsFunc(st.ledger, func(g *given) bool { return g.number == one.number }) &&
+				!w.off("a stream of acknowledgements waits for their flush") {
+				return
+			}
+		}
+		err = w.commit(func(db *modelStore) error {
+			if db.consumer != st.name {
+				return errModelFenced
+			}
+			for _, one := range noted {
+				if db.rows[one.number].id == one.id {
+					delete(db.rows, one.number)
+				}
+			}
+			return nil
+		})
+	}
+	for _, one := range noted {
+		if err == nil {
+			w.reached["a stream of acknowledgements was answered"]++
+			w.answeredOK(one.number, one.id)
+		}
+	}
+	r.noted = nil
+}
+
 // askThrough acknowledges everything up to a number, if the client has received it all. What is not settled is not covered by
 // the answer.
 func (w *aheadWorld) askThrough(r *modelReplica) {

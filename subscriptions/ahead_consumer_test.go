@@ -11,6 +11,9 @@ type modelReplica struct {
 	stream *modelStream
 	// asked are acknowledgements that this replica has not answered yet.
 	asked []*modelAsk
+	// noted are acknowledgements that came on a stream of them, while the deliveries' stream had the name notedBy.
+	noted   []modelAsk
+	notedBy int
 }
 
 // given is a delivery that a consumer has given a number, and that it has not stored.

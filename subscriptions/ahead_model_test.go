@@ -34,6 +34,7 @@ func TestNumberingAheadKeepsItsPromises(t *testing.T) {
 var mustReachAhead = []string{
 	"an answer was lost", "a delivery crashed a server", "a replaced stream sent what it had begun",
 	"an acknowledgement of a tail was refused", "an acknowledgement waited at another replica", "commits were lost",
+	"a stream of acknowledgements was answered",
 }
 
 // The same histories in each run, so that a rule that becomes wrong is noticed at once.
@@ -74,6 +75,7 @@ var rulesAhead = map[string]struct {
 	"what comes during a flush waits for the next":          {from: 6800},
 	"a release stores everything first":                     {},
 	"an acknowledgement waits for its flush":                {},
+	"a stream of acknowledgements waits for their flush":    {},
 	"acknowledging through stops at what is settled":        {},
 	"a flush looks whether the logs went back":              {lossy: true, from: 800},
 }

@@ -236,6 +236,7 @@ func (w *aheadWorld) step(lossy bool) {
 		func() { w.learn(r) }, func() { w.learn(r) },
 		func() { w.ask(r) }, func() { w.ask(r) }, func() { w.ask(r) }, func() { w.askThrough(r) },
 		func() { w.answer(r) }, func() { w.answer(r) }, func() { w.answer(r) },
+		func() { w.note(r) }, func() { w.note(r) }, func() { w.note(r) }, func() { w.confirm(r) }, func() { w.confirm(r) },
 		func() { w.release(r) }, w.fetch, func() { w.crash(r) }, func() { r.frozen = true },
 		func() { w.now += 1 + w.draw(3) }, func() { w.now += 1 + w.draw(modelLease+2*modelSkew) },
 		func() { w.ahead = w.draw(modelSkew) },
@@ -288,10 +289,12 @@ func (w *aheadWorld) work(r *modelReplica) {
 		for range 3 {
 			w.send(r)
 			w.deliver(r)
+			w.note(r)
 		}
 		w.flush(r)
 		w.store(r)
 		w.learn(r)
+		w.confirm(r)
 		for range w.inbox {
 			w.ask(r)
 		}

@@ -52,6 +52,8 @@
 //
 // An acknowledgement of a delivery that is not stored yet waits until it is, on every replica (acknowledge_ahead.go). At the replica of
 // the stream it reads nothing itself: the transaction that stores it also finds out how the subscription is then (settling_state.go).
+// An acknowledgement on a stream of acknowledgements (acknowledge_stream.go) waits for nothing: the ledger only notes it, and it is stored
+// within a second. The answer at the end of that stream waits until all of them are stored.
 //
 // A subscription may let messages wait for company: with compose, until their sender is silent; with digests, until it is time for a
 // summary. What waits, and for how long, is decided in subscriptions/waiting. Whoever gathers stores what waits, without a number, in the transaction that moves the position
@@ -95,7 +97,7 @@
 // skips the heads that have not changed since. When a head becomes too old for that minute, the monitor reads it once more,
 // because its latest change may have been lost with its commit.
 //
-// The poster keeps the subscriptions that it must examine at a certain time in its schedule, a heap (posting_schedule.go). So a
+// The poster keeps the subscriptions that it must examine at a certain time in its schedule, a heap (schedule.go). So a
 // wake-up costs work only for the subscriptions that it concerns, however many others rest. Each time the slow timer fires, the
 // poster looks in the database for subscriptions that other replicas created and for posts that dead replicas left
 // (posting_discovery.go).
@@ -113,7 +115,8 @@
 //   - An attempt to fetch, and every repetition, is committed before anything is sent. A stream sends first attempts ahead only
 //     while nobody else can have taken its lease, and has at most a window of unfinished deliveries. No transaction is open while
 //     the server sends.
-//   - No stored position passes a delivery that is neither stored nor acknowledged. Nothing that was acknowledged comes again.
+//   - No stored position passes a delivery that is neither stored nor acknowledged. Nothing comes again whose acknowledgement was
+//     answered.
 //   - Posts keep their order within a channel, and within an intent's logged events. A delivery is posted only after everything
 //     ahead of it was delivered, or was given up or skipped and that outcome is stored (posting_order.go). A delivery is posted
 //     under the same id each time.

@@ -23,6 +23,9 @@ var (
 		"This subscription posts its deliveries to a webhook; create a subscription without a webhook to receive deliveries here.")
 	errChannelClosed = fault.New(fault.Conflict, "CHANNEL_CLOSED",
 		"The subscription's channel is closed and has nothing left to deliver; nothing more will come.")
+	errAcknowledgementsLost = fault.New(fault.VersionMismatch, "ACKNOWLEDGEMENTS_LOST",
+		"Another stream took over the deliveries before all acknowledgements of this call were stored; acknowledge their numbers"+
+			" again with AcknowledgeDeliveries.")
 )
 
 // errConsumerLost tells a consumer that another one has taken over its deliveries. It never leaves the room.

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// settleMany is how many deliveries a stream may have sent and not stored before they are stored without delay.
+// settleMany is how many deliveries a stream may have sent and not stored, and how many acknowledgements it may have noted, before they are
+// stored without delay.
 const settleMany = window / 4
 
 // errSpent tells a stream that it has to reserve further numbers. It never leaves the room.
@@ -22,7 +23,8 @@ var errSpent = errors.New("the reserved numbers are spent")
 // The ledger counts for nothing once another stream has taken over. It is fenced as soon as that is known, and the database
 // refuses what it still holds. Those deliveries come again under new numbers.
 type ledger struct {
-	no int64
+	timer // in the settler's schedule
+	no    int64
 	// id and subscriber are the subscription's, which never change.
 	id, subscriber string
 	// name is the consumer's.
@@ -43,10 +45,16 @@ type ledger struct {
 	positions, stored map[int64]int64
 	moved             map[int64]struct{}
 	// unfinished contains the deliveries that the stream has sent and that nobody has acknowledged, by number.
-	unfinished map[int64]delivery
+	unfinished map[int64]unfinishedDelivery
 	// unsettled contains the deliveries that are not stored, and acknowledged the numbers that are acknowledged and not settled so.
 	unsettled    []sentDelivery
 	acknowledged map[int64]struct{}
+	// noted is when the first of the acknowledged came for which nobody waits (ledger_acknowledge.go); it is zero if there is none. deaths is
+	// how often some of what was acknowledged turned out to be dead letters.
+	noted  time.Time
+	deaths int
+	// lag is how long the agent needs to acknowledge a delivery, smoothed (ledger_acknowledge.go).
+	lag time.Duration
 	// whole is true if the next time everything that was sent is stored, however young it is.
 	whole bool
 	// awaited is true when the stream waits for deliveries to be finished.
@@ -56,7 +64,7 @@ type ledger struct {
 	described bool
 	// lost says why the ledger was fenced.
 	lost error
-	// times is how often the ledger was stored.
+	// times is how often the ledger was stored or deliveries were noted as acknowledged.
 	times int
 }
 
@@ -64,6 +72,12 @@ type ledger struct {
 type sentDelivery struct {
 	number int64
 	at     time.Time
+}
+
+// unfinishedDelivery is a delivery that nobody has acknowledged, and when it was sent, by the process's clock.
+type unfinishedDelivery struct {
+	delivery
+	at time.Time
 }
 
 // settlement is what comes of waiting until a ledger is stored. state is how the subscription is then, if it is known.
@@ -77,7 +91,7 @@ type ledgerState struct {
 	positions    map[int64]int64
 	settled, end int64
 	// unsettled is how many deliveries are neither stored nor acknowledged. due is when the first of them is due again; it is zero
-	// without one. times is how often the ledger was stored.
+	// without one. times is how often something could have become different.
 	unsettled, times int
 	due              time.Time
 }
@@ -117,11 +131,12 @@ func (l *ledger) give(d delivery) (delivery, error) {
 	l.given = l.next
 	l.next++
 	l.move(d.intentNo, d.position)
-	l.unsettled = append(l.unsettled, sentDelivery{d.number, processTime()})
-	l.unfinished[d.number] = d
+	now := processTime()
+	l.unsettled = append(l.unsettled, sentDelivery{d.number, now})
+	l.unfinished[d.number] = unfinishedDelivery{d, now}
 	l.forgetFinished()
-	within := l.settler.patience()
-	l.whole = l.whole || len(l.unsettled) >= settleMany
+	within := l.patience()
+	l.whole = l.whole || len(l.unsettled)-len(l.acknowledged) >= settleMany
 	if l.whole || l.low() {
 		within = 0
 	}
@@ -132,7 +147,7 @@ func (l *ledger) give(d delivery) (delivery, error) {
 // forgetFinished bounds what the ledger keeps of stored deliveries. They may have been acknowledged elsewhere.
 func (l *ledger) forgetFinished() {
 	if len(l.unfinished) > 2*window {
-		maps.DeleteFunc(l.unfinished, func(number int64, _ delivery) bool { return number <= l.settled })
+		maps.DeleteFunc(l.unfinished, func(number int64, _ unfinishedDelivery) bool { return number <= l.settled })
 	}
 }
 
@@ -143,8 +158,9 @@ func (l *ledger) low() bool { return l.end-l.next < blockSize/2 }
 func (l *ledger) noteStored(parcels []parcel) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
+	now := processTime()
 	for _, p := range parcels {
-		l.unfinished[p.number] = p.delivery
+		l.unfinished[p.number] = unfinishedDelivery{p.delivery, now}
 	}
 }
 
@@ -166,7 +182,8 @@ func (l *ledger) move(intentNo, position int64) {
 	l.moved[intentNo] = struct{}{}
 }
 
-// await makes the ledger wake the stream when it is stored the next time. It returns false if that has happened since a look.
+// await makes the ledger wake the stream when deliveries are finished the next time. It returns false if that may have happened since a
+// look.
 func (l *ledger) await(looked ledgerState) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -179,40 +196,6 @@ func (l *ledger) neverGave(number int64) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.lost == nil && number >= l.next
-}
-
-// acknowledge acknowledges deliveries that this stream has sent. If it returns false without an error, everything up to the
-// highest number is stored or lost, and the caller acknowledges in the database. If it returns true, state is the subscription's state
-// after that, if it is known.
-func (l *ledger) acknowledge(ctx context.Context, numbers []int64, through int64) (state *summary, done bool, err error) {
-	l.mutex.Lock()
-	highest, known := max(through, last(numbers)), through == 0
-	for _, number := range numbers {
-		_, unfinished := l.unfinished[number]
-		_, again := l.acknowledged[number]
-		known = known && (unfinished || again)
-	}
-	if l.lost != nil || highest >= l.next || !known && highest <= l.settled {
-		l.mutex.Unlock()
-		return nil, false, nil
-	}
-	if known {
-		l.described = true
-		for _, number := range numbers {
-			delete(l.unfinished, number)
-			l.acknowledged[number] = struct{}{}
-		}
-	}
-	settled := l.flush(!known)
-	l.mutex.Unlock()
-	outcome := await(ctx, settled)
-	switch {
-	case errors.Is(outcome.err, errConsumerLost), errors.Is(outcome.err, errDeadAmong):
-		return nil, false, nil
-	case outcome.err != nil:
-		return nil, false, outcome.err
-	}
-	return outcome.state, known, nil
 }
 
 // settle stores everything that the stream has sent, and reserves further numbers if there are few.
@@ -282,7 +265,7 @@ func answer(waiters []chan settlement, outcome settlement) {
 // due returns the number up to which deliveries have to be stored by now: up to the last one that is acknowledged or that was sent long
 // enough ago. What is younger will probably be acknowledged before it has to be stored.
 func (l *ledger) due(now time.Time) int64 {
-	through, patience := l.settled, l.settler.patience()
+	through, patience := l.settled, l.patience()
 	for _, sent := range l.unsettled {
 		if _, acknowledged := l.acknowledged[sent.number]; acknowledged || now.Sub(sent.at) >= patience {
 			through = sent.number
@@ -291,22 +274,48 @@ func (l *ledger) due(now time.Time) int64 {
 	return through
 }
 
-// storeWhenDue asks the settler to store what was sent once it is old enough.
+// nextDue returns in which time something has to be stored although nobody waits for it: a delivery that is not acknowledged, or an
+// acknowledgement. waits is false if nothing has to be.
+func (l *ledger) nextDue(now time.Time) (within time.Duration, waits bool) {
+	if !l.noted.IsZero() {
+		within, waits = max(noteDelay, l.settler.delay)-now.Sub(l.noted), true
+		if len(l.acknowledged) >= settleMany {
+			within = 0
+		}
+	}
+	for _, sent := range l.unsettled {
+		if _, unfinished := l.unfinished[sent.number]; unfinished {
+			if in := l.patience() - now.Sub(sent.at); !waits || in < within {
+				within, waits = in, true
+			}
+			break
+		}
+	}
+	return max(0, within), waits
+}
+
+// storeWhenDue asks the settler to store what nobody waits for once it has to be stored.
 func (l *ledger) storeWhenDue() {
-	if len(l.unsettled) > 0 {
-		l.settler.add(l, max(0, l.settler.patience()-processTime().Sub(l.unsettled[0].at)))
+	if within, waits := l.nextDue(processTime()); waits {
+		l.settler.add(l, within)
 	}
 }
 
-// entry takes what has to be stored, or everything.
+// entry takes what has to be stored, or everything. It is nil if nothing has to be stored yet.
 func (l *ledger) entry(whole bool) *entry {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.lost != nil {
 		return nil
 	}
+	now := processTime()
+	whole = whole || l.whole
+	if within, waits := l.nextDue(now); waits && within > 0 && !whole && len(l.waiters) == 0 && !l.low() {
+		l.settler.add(l, within)
+		return nil
+	}
 	e := &entry{
-		ledger: l, given: l.given, whole: whole || l.whole, settled: l.settled, last: l.last, end: l.end,
+		ledger: l, given: l.given, whole: whole, settled: l.settled, last: l.last, end: l.end,
 		positions: make(map[int64]int64, len(l.moved)), entered: make(map[int64]struct{}),
 		acknowledged: slices.Sorted(maps.Keys(l.acknowledged)), waiters: l.waiters, described: l.described,
 	}
@@ -314,11 +323,7 @@ func (l *ledger) entry(whole bool) *entry {
 		e.further = blockSize
 	}
 	if !e.whole {
-		e.given = l.due(processTime())
-	}
-	if len(l.unsettled) > 0 && e.given == l.settled && len(e.acknowledged) == 0 && len(e.waiters) == 0 && e.further == 0 {
-		l.storeWhenDue()
-		return nil
+		e.given = l.due(now)
 	}
 	for intentNo := range l.moved {
 		e.positions[intentNo] = l.positions[intentNo]
@@ -331,7 +336,7 @@ func (l *ledger) entry(whole bool) *entry {
 		switch {
 		case !unfinished:
 		case sent.number <= e.given:
-			e.rows = append(e.rows, d)
+			e.rows = append(e.rows, d.delivery)
 		default:
 			e.left = append(e.left, d.number)
 			if e.positions[d.intentNo] >= d.position {
@@ -350,10 +355,13 @@ func (l *ledger) noteSettled(e *entry) {
 	l.settled, l.last, l.end = e.given, e.last, e.end
 	l.times++
 	l.unsettled = slices.DeleteFunc(l.unsettled, func(sent sentDelivery) bool { return sent.number <= e.given })
-	l.storeWhenDue()
 	for _, number := range e.acknowledged {
 		delete(l.acknowledged, number)
 	}
+	if l.noted = (time.Time{}); len(l.acknowledged) > 0 {
+		l.noted = processTime() // these came meanwhile
+	}
+	l.storeWhenDue()
 	for intentNo, position := range e.positions {
 		l.stored[intentNo] = position
 		if l.positions[intentNo] == position {
@@ -367,6 +375,7 @@ func (l *ledger) noteSettled(e *entry) {
 	outcome := settlement{state: e.state}
 	if e.dead {
 		outcome.err = errDeadAmong
+		l.deaths++
 	}
 	answer(e.waiters, outcome)
 }

@@ -41,7 +41,7 @@ type poster struct {
 	mutex     sync.Mutex
 	stopped   bool
 	followed  map[int64]*followed
-	schedule  schedule
+	schedule  schedule[*followed]
 	queue     []*followed
 	examining int
 	endpoints map[string]*endpointQueue
@@ -59,13 +59,11 @@ type postedSubscription struct {
 // goroutine that is busy with it; the poster's mutex guards the rest.
 type followed struct {
 	postedSubscription
+	// Its time is when the subscription is examined even without a wake-up. It has a place in the schedule while it rests.
+	timer
 	// busy is true from the moment when the subscription is queued to be examined until it rests again. again is true when it
 	// was woken meanwhile.
 	busy, again bool
-	// at is when the subscription is examined even without a wake-up. index is its place in the schedule, counted from 1; it is
-	// 0 while the subscription does not rest.
-	at    time.Time
-	index int
 	// heldUntil is when its endpoint accepts posts again. Until then, examining the subscription is useless.
 	heldUntil time.Time
 
@@ -73,8 +71,6 @@ type followed struct {
 	watch    *messaging.Watch
 	observer *observer
 }
-
-func (f *followed) scheduled() bool { return f.index > 0 }
 
 // endpointQueue contains the jobs of one endpoint.
 type endpointQueue struct {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -46,9 +45,9 @@ type settler struct {
 	mutex sync.Mutex
 	byNo  map[int64]*ledger
 	byID  map[string]*ledger
-	// due says when each ledger that has something to store is stored; the zero time means without delay. It is the process's
-	// time.
-	due                     map[*ledger]time.Time
+	// due contains the ledgers that have something to store, each with the process's time at which it is stored; the zero time means
+	// without delay.
+	due                     schedule[*ledger]
 	started, stopped, ended bool
 	// changed wakes the settler when something has to be stored earlier than it knew.
 	changed  chan struct{}
@@ -83,7 +82,7 @@ type entry struct {
 
 func newSettler(db *database.DB, logger *slog.Logger) *settler {
 	return &settler{
-		db: db, logger: logger, delay: settleDelay, byNo: make(map[int64]*ledger), byID: make(map[string]*ledger), due: make(map[*ledger]time.Time),
+		db: db, logger: logger, delay: settleDelay, byNo: make(map[int64]*ledger), byID: make(map[string]*ledger),
 		changed: make(chan struct{}, 1), finished: make(chan struct{}),
 	}
 }
@@ -118,7 +117,7 @@ func (s *settler) named(id string) *ledger {
 func (s *settler) remove(l *ledger) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	delete(s.due, l)
+	s.due.remove(l)
 	if s.byNo[l.no] == l {
 		delete(s.byNo, l.no)
 		delete(s.byID, l.id)
@@ -135,19 +134,19 @@ func (s *settler) add(l *ledger, within time.Duration) bool {
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	before, waits := s.due[l]
-	if s.ended || waits && !at.Before(before) {
+	if s.ended || l.scheduled() && !at.Before(l.at) {
 		return !s.ended
 	}
-	s.due[l] = at
-	s.wake()
+	if s.due.add(l, at); s.due.next() == l {
+		s.wake()
+	}
 	return true
 }
 
 // hurry lets everything that waits be stored without delay.
 func (s *settler) hurry() {
 	s.mutex.Lock()
-	waiting := slices.Collect(maps.Keys(s.due))
+	waiting := slices.Clone(s.due.timers)
 	s.mutex.Unlock()
 	for _, l := range waiting {
 		l.hurry()
@@ -223,14 +222,13 @@ func (s *settler) take() (ledgers []*ledger, next time.Time, stopped bool) {
 	now := processTime()
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	for l, at := range s.due {
-		switch {
-		case s.stopped || !at.After(now):
-			ledgers = append(ledgers, l)
-			delete(s.due, l)
-		case next.IsZero() || at.Before(next):
-			next = at
+	for l := s.due.next(); l != nil; l = s.due.next() {
+		if !s.stopped && l.at.After(now) {
+			next = l.at
+			break
 		}
+		s.due.remove(l)
+		ledgers = append(ledgers, l)
 	}
 	s.ended = s.stopped
 	slices.SortFunc(ledgers, func(a, b *ledger) int { return cmp.Compare(a.no, b.no) })

@@ -156,6 +156,7 @@ var rightsAttacks = map[string]string{
 	"takes what waits for another":            `{"subscription_id":"{windows}"}`,
 	"acknowledges for another":                `{"subscription_id":"{subscription}","through":1}`,
 	"acknowledges another's digest":           `{"subscription_id":"{windows}","numbers":[1]}`,
+	"acknowledges for another on a stream":    `{"subscription_id":"{subscription}","numbers":[1]}`,
 	"reads another's dead letters":            `{"subscription_id":"{subscription}"}`,
 	"redrives another's dead letters":         `{"subscription_id":"{subscription}"}`,
 

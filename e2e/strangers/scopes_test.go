@@ -25,8 +25,8 @@ var withoutPlace = []string{
 	"AgentService/WhoAmI", "AgentService/RegisterAgent", "AgentService/UpsertAgent", "AgentService/GetAgent", "AgentService/ListAgents",
 	"AgentService/UpdateAgentStatus", "AgentService/Heartbeat", "AgentService/DeregisterAgent",
 	"SubscriptionService/GetSubscription", "SubscriptionService/DeleteSubscription", "SubscriptionService/StreamDeliveries",
-	"SubscriptionService/FetchDeliveries", "SubscriptionService/AcknowledgeDeliveries", "SubscriptionService/ListDeadLetters",
-	"SubscriptionService/RedriveDeadLetters",
+	"SubscriptionService/FetchDeliveries", "SubscriptionService/AcknowledgeDeliveries",
+	"SubscriptionService/StreamAcknowledgements", "SubscriptionService/ListDeadLetters", "SubscriptionService/RedriveDeadLetters",
 	"KeyService/CreateKey", "KeyService/ListKeys", "KeyService/GetKey", "KeyService/RevokeKey", "KeyService/RotateKey",
 }
 

@@ -70,8 +70,8 @@ func (w *world) subscribe(ctx context.Context, agent string, of scope, programs 
 
 // consume receives one stream's deliveries and acknowledges most of them.
 func (f *following) consume(ctx context.Context, id string) error {
-	begun := f.now()
-	stream, err := f.caller().Subscriptions.StreamDeliveries(ctx, &openintentv1.StreamDeliveriesRequest{
+	begun, at := f.now(), f.caller()
+	stream, err := at.Subscriptions.StreamDeliveries(ctx, &openintentv1.StreamDeliveriesRequest{
 		SubscriptionId: id, MaxOutstanding: proto.Int32(int32(5 + f.random.IntN(50))),
 	})
 	if err != nil {
@@ -80,7 +80,7 @@ func (f *following) consume(ctx context.Context, id string) error {
 	connection := f.connect(f.receiver, 0, begun)
 	var acknowledging sync.WaitGroup
 	numbers := make(chan int64, 1000)
-	acknowledging.Go(func() { f.acknowledgeAll(ctx, id, numbers) })
+	acknowledging.Go(func() { f.acknowledgeAll(ctx, at, id, numbers) })
 	defer acknowledging.Wait()
 	defer close(numbers)
 	for range f.lifetime() {
@@ -106,36 +106,77 @@ func numberedDelivery(d *openintentv1.SubscriptionDelivery) Delivery {
 	return delivery
 }
 
-// acknowledgeAll acknowledges deliveries as they arrive, all that are waiting in one call. Sometimes it skips a call.
-func (f *following) acknowledgeAll(ctx context.Context, id string, numbers <-chan int64) {
+// acknowledgeAll acknowledges deliveries as they arrive, all that are waiting in one call or, for some streams, several times on one stream
+// of acknowledgements at the server that sent them. Sometimes it skips a call.
+func (f *following) acknowledgeAll(ctx context.Context, at *harness.Caller, id string, numbers <-chan int64) {
 	its := f.world.client(f.agent, fmt.Sprint(f.receiver.Name, " acknowledging ", f.now()))
-	for number := range numbers {
-		batch := []int64{number}
-	gather:
-		for len(batch) < 1000 {
-			select {
-			case further, open := <-numbers:
-				if !open {
-					break gather
-				}
-				batch = append(batch, further)
-			default:
-				break gather
-			}
-		}
-		if !its.once(10) {
+	streams := its.once(2)
+	for batch := gathered(numbers); len(batch) > 0; batch = gathered(numbers) {
+		switch {
+		case its.once(10):
+		case streams:
+			its.acknowledgeStreaming(ctx, at, f.receiver, id, batch, numbers)
+		default:
 			its.acknowledge(ctx, f.receiver, id, batch)
 		}
 	}
 }
 
-// acknowledge tries once, and records which deliveries are finished according to the server.
+// gathered waits for a number and returns all that are there; none after the end.
+func gathered(numbers <-chan int64) (batch []int64) {
+	number, open := <-numbers
+	for open {
+		batch = append(batch, number)
+		if len(batch) == 1000 {
+			return batch
+		}
+		select {
+		case number, open = <-numbers:
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// acknowledgeStreaming acknowledges some numbers on a stream, and a few times what comes meanwhile. It records what the server has confirmed
+// at the end.
+func (c *client) acknowledgeStreaming(
+	ctx context.Context, at *harness.Caller, receiver *Receiver, id string, batch []int64, numbers <-chan int64,
+) {
+	attempt, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	stream, err := at.Subscriptions.StreamAcknowledgements(attempt)
+	var sent []int64
+	for times := 1 + c.random.IntN(5); err == nil && len(batch) > 0; batch = gathered(numbers) {
+		sent = append(sent, batch...)
+		err = stream.Send(&openintentv1.StreamAcknowledgementsRequest{SubscriptionId: id, Numbers: batch})
+		if times--; times == 0 {
+			break
+		}
+	}
+	if stream == nil || c.once(10) { // some go without hearing whether it is stored
+		return
+	}
+	answer, err := stream.CloseAndRecv()
+	c.acknowledged(ctx, receiver, sent, err)
+	if err == nil && answer.GetAcknowledged() != int64(len(sent)) {
+		c.problem("%s acknowledged %d deliveries, and the server confirms %d", receiver.Name, len(sent), answer.GetAcknowledged())
+	}
+}
+
+// acknowledge tries once.
 func (c *client) acknowledge(ctx context.Context, receiver *Receiver, id string, numbers []int64) {
 	attempt, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
 	_, err := c.caller().Subscriptions.AcknowledgeDeliveries(attempt, &openintentv1.AcknowledgeDeliveriesRequest{
 		SubscriptionId: id, Numbers: numbers,
 	})
+	c.acknowledged(ctx, receiver, numbers, err)
+}
+
+// acknowledged records which deliveries are finished according to the server.
+func (c *client) acknowledged(ctx context.Context, receiver *Receiver, numbers []int64, err error) {
 	if err == nil {
 		var done []Done
 		for _, number := range numbers {

@@ -19,15 +19,16 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	SubscriptionService_CreateSubscription_FullMethodName    = "/openintent.v1.SubscriptionService/CreateSubscription"
-	SubscriptionService_ListSubscriptions_FullMethodName     = "/openintent.v1.SubscriptionService/ListSubscriptions"
-	SubscriptionService_GetSubscription_FullMethodName       = "/openintent.v1.SubscriptionService/GetSubscription"
-	SubscriptionService_DeleteSubscription_FullMethodName    = "/openintent.v1.SubscriptionService/DeleteSubscription"
-	SubscriptionService_StreamDeliveries_FullMethodName      = "/openintent.v1.SubscriptionService/StreamDeliveries"
-	SubscriptionService_FetchDeliveries_FullMethodName       = "/openintent.v1.SubscriptionService/FetchDeliveries"
-	SubscriptionService_AcknowledgeDeliveries_FullMethodName = "/openintent.v1.SubscriptionService/AcknowledgeDeliveries"
-	SubscriptionService_ListDeadLetters_FullMethodName       = "/openintent.v1.SubscriptionService/ListDeadLetters"
-	SubscriptionService_RedriveDeadLetters_FullMethodName    = "/openintent.v1.SubscriptionService/RedriveDeadLetters"
+	SubscriptionService_CreateSubscription_FullMethodName     = "/openintent.v1.SubscriptionService/CreateSubscription"
+	SubscriptionService_ListSubscriptions_FullMethodName      = "/openintent.v1.SubscriptionService/ListSubscriptions"
+	SubscriptionService_GetSubscription_FullMethodName        = "/openintent.v1.SubscriptionService/GetSubscription"
+	SubscriptionService_DeleteSubscription_FullMethodName     = "/openintent.v1.SubscriptionService/DeleteSubscription"
+	SubscriptionService_StreamDeliveries_FullMethodName       = "/openintent.v1.SubscriptionService/StreamDeliveries"
+	SubscriptionService_FetchDeliveries_FullMethodName        = "/openintent.v1.SubscriptionService/FetchDeliveries"
+	SubscriptionService_AcknowledgeDeliveries_FullMethodName  = "/openintent.v1.SubscriptionService/AcknowledgeDeliveries"
+	SubscriptionService_StreamAcknowledgements_FullMethodName = "/openintent.v1.SubscriptionService/StreamAcknowledgements"
+	SubscriptionService_ListDeadLetters_FullMethodName        = "/openintent.v1.SubscriptionService/ListDeadLetters"
+	SubscriptionService_RedriveDeadLetters_FullMethodName     = "/openintent.v1.SubscriptionService/RedriveDeadLetters"
 )
 
 // SubscriptionServiceClient is the client API for SubscriptionService service.
@@ -74,6 +75,13 @@ type SubscriptionServiceClient interface {
 	// alone. A number of a dead letter takes it out of the dead letters; `through` leaves
 	// dead letters alone. A request with neither is INVALID_ARGUMENT.
 	AcknowledgeDeliveries(ctx context.Context, in *AcknowledgeDeliveriesRequest, opts ...grpc.CallOption) (*Subscription, error)
+	// StreamAcknowledgements acknowledges deliveries of one subscription without an answer to each request, for agents that finish deliveries
+	// often. The server stores the acknowledgements within a second, many of them at a time. When the client has ended its side of the stream,
+	// the server stores what is left and answers. Until then an acknowledgement may be lost, and its delivery come again. A stream that ends
+	// without an answer may have lost any of its acknowledgements; acknowledge their numbers once more with AcknowledgeDeliveries, which is
+	// harmless. If a number cannot be acknowledged, the stream ends with the refusal of AcknowledgeDeliveries. If another stream of deliveries
+	// took over before the acknowledgements were stored, it ends with ABORTED and reason ACKNOWLEDGEMENTS_LOST. Not over REST.
+	StreamAcknowledgements(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[StreamAcknowledgementsRequest, StreamAcknowledgementsResponse], error)
 	// ListDeadLetters lists the deliveries that the server gave up, by number.
 	ListDeadLetters(ctx context.Context, in *ListDeadLettersRequest, opts ...grpc.CallOption) (*ListDeadLettersResponse, error)
 	// RedriveDeadLetters makes deliveries that were given up due again, and counts their attempts anew. If a number is no dead letter, the
@@ -168,6 +176,19 @@ func (c *subscriptionServiceClient) AcknowledgeDeliveries(ctx context.Context, i
 	return out, nil
 }
 
+func (c *subscriptionServiceClient) StreamAcknowledgements(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[StreamAcknowledgementsRequest, StreamAcknowledgementsResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &SubscriptionService_ServiceDesc.Streams[1], SubscriptionService_StreamAcknowledgements_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[StreamAcknowledgementsRequest, StreamAcknowledgementsResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type SubscriptionService_StreamAcknowledgementsClient = grpc.ClientStreamingClient[StreamAcknowledgementsRequest, StreamAcknowledgementsResponse]
+
 func (c *subscriptionServiceClient) ListDeadLetters(ctx context.Context, in *ListDeadLettersRequest, opts ...grpc.CallOption) (*ListDeadLettersResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListDeadLettersResponse)
@@ -232,6 +253,13 @@ type SubscriptionServiceServer interface {
 	// alone. A number of a dead letter takes it out of the dead letters; `through` leaves
 	// dead letters alone. A request with neither is INVALID_ARGUMENT.
 	AcknowledgeDeliveries(context.Context, *AcknowledgeDeliveriesRequest) (*Subscription, error)
+	// StreamAcknowledgements acknowledges deliveries of one subscription without an answer to each request, for agents that finish deliveries
+	// often. The server stores the acknowledgements within a second, many of them at a time. When the client has ended its side of the stream,
+	// the server stores what is left and answers. Until then an acknowledgement may be lost, and its delivery come again. A stream that ends
+	// without an answer may have lost any of its acknowledgements; acknowledge their numbers once more with AcknowledgeDeliveries, which is
+	// harmless. If a number cannot be acknowledged, the stream ends with the refusal of AcknowledgeDeliveries. If another stream of deliveries
+	// took over before the acknowledgements were stored, it ends with ABORTED and reason ACKNOWLEDGEMENTS_LOST. Not over REST.
+	StreamAcknowledgements(grpc.ClientStreamingServer[StreamAcknowledgementsRequest, StreamAcknowledgementsResponse]) error
 	// ListDeadLetters lists the deliveries that the server gave up, by number.
 	ListDeadLetters(context.Context, *ListDeadLettersRequest) (*ListDeadLettersResponse, error)
 	// RedriveDeadLetters makes deliveries that were given up due again, and counts their attempts anew. If a number is no dead letter, the
@@ -267,6 +295,9 @@ func (UnimplementedSubscriptionServiceServer) FetchDeliveries(context.Context, *
 }
 func (UnimplementedSubscriptionServiceServer) AcknowledgeDeliveries(context.Context, *AcknowledgeDeliveriesRequest) (*Subscription, error) {
 	return nil, status.Error(codes.Unimplemented, "method AcknowledgeDeliveries not implemented")
+}
+func (UnimplementedSubscriptionServiceServer) StreamAcknowledgements(grpc.ClientStreamingServer[StreamAcknowledgementsRequest, StreamAcknowledgementsResponse]) error {
+	return status.Error(codes.Unimplemented, "method StreamAcknowledgements not implemented")
 }
 func (UnimplementedSubscriptionServiceServer) ListDeadLetters(context.Context, *ListDeadLettersRequest) (*ListDeadLettersResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListDeadLetters not implemented")
@@ -414,6 +445,13 @@ func _SubscriptionService_AcknowledgeDeliveries_Handler(srv interface{}, ctx con
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SubscriptionService_StreamAcknowledgements_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(SubscriptionServiceServer).StreamAcknowledgements(&grpc.GenericServerStream[StreamAcknowledgementsRequest, StreamAcknowledgementsResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type SubscriptionService_StreamAcknowledgementsServer = grpc.ClientStreamingServer[StreamAcknowledgementsRequest, StreamAcknowledgementsResponse]
+
 func _SubscriptionService_ListDeadLetters_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListDeadLettersRequest)
 	if err := dec(in); err != nil {
@@ -495,6 +533,11 @@ var SubscriptionService_ServiceDesc = grpc.ServiceDesc{
 			StreamName:    "StreamDeliveries",
 			Handler:       _SubscriptionService_StreamDeliveries_Handler,
 			ServerStreams: true,
+		},
+		{
+			StreamName:    "StreamAcknowledgements",
+			Handler:       _SubscriptionService_StreamAcknowledgements_Handler,
+			ClientStreams: true,
 		},
 	},
 	Metadata: "openintent/v1/subscriptions.proto",

@@ -1,0 +1,105 @@
+package subscriptions
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"google.golang.org/grpc"
+
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+)
+
+// acknowledgementStream is a stream of StreamAcknowledgements.
+type acknowledgementStream = grpc.ClientStreamingServer[
+	openintentv1.StreamAcknowledgementsRequest, openintentv1.StreamAcknowledgementsResponse]
+
+// StreamAcknowledgements acknowledges deliveries of one subscription, and answers once, when all of that is stored. If it fails, what came
+// before may be stored or not.
+func (s *Service) StreamAcknowledgements(stream acknowledgementStream) error {
+	a, ctx := acknowledging{service: s}, stream.Context()
+	for {
+		req, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			if err := a.settle(ctx); err != nil {
+				return err
+			}
+			return stream.SendAndClose(&openintentv1.StreamAcknowledgementsResponse{Acknowledged: a.count})
+		}
+		if err != nil {
+			return err
+		}
+		if err := a.take(ctx, req); err != nil {
+			return err
+		}
+	}
+}
+
+// acknowledging is one running StreamAcknowledgements call.
+type acknowledging struct {
+	service      *Service
+	subscription string
+	count        int64
+	// noted is the ledger in which the last acknowledgements were noted, or nil. deaths is how many dead letters it had found before
+	// that.
+	noted  *ledger
+	deaths int
+}
+
+// take acknowledges what one request names. If this replica has sent the deliveries, it only notes that; otherwise it waits until the
+// acknowledgement is stored.
+func (a *acknowledging) take(ctx context.Context, req *openintentv1.StreamAcknowledgementsRequest) error {
+	if err := a.name(req.GetSubscriptionId()); err != nil {
+		return err
+	}
+	if len(req.GetNumbers()) == 0 {
+		_, err := a.service.find(ctx, a.subscription)
+		return err
+	}
+	l := a.service.ledgerOf(ctx, a.subscription)
+	if l != a.noted {
+		if err := a.settle(ctx); err != nil {
+			return err
+		}
+	}
+	if l != nil && a.noted == nil {
+		a.deaths = l.found()
+	}
+	if l != nil && l.note(req.GetNumbers()) {
+		a.noted = l
+	} else if _, err := a.service.AcknowledgeDeliveries(ctx, &openintentv1.AcknowledgeDeliveriesRequest{
+		SubscriptionId: a.subscription, Numbers: req.GetNumbers(),
+	}); err != nil {
+		return err
+	}
+	a.count += int64(len(req.GetNumbers()))
+	return nil
+}
+
+// name takes the subscription from the first request, and refuses another one.
+func (a *acknowledging) name(subscription string) error {
+	switch {
+	case subscription == "" && a.subscription == "":
+		return fault.BadField("subscription_id", "the first request of a stream names the subscription.")
+	case a.subscription == "":
+		a.subscription = subscription
+	case subscription != "" && subscription != a.subscription:
+		return fault.BadField("subscription_id",
+			"a stream acknowledges deliveries of one subscription; open another stream for another subscription.")
+	}
+	return nil
+}
+
+// settle waits until what was noted is stored.
+func (a *acknowledging) settle(ctx context.Context) error {
+	if a.noted == nil {
+		return nil
+	}
+	stored, err := a.noted.settleNoted(ctx, a.deaths)
+	if err == nil && !stored {
+		err = errAcknowledgementsLost
+	}
+	a.noted = nil
+	return err
+}

@@ -1,0 +1,135 @@
+package subscriptions
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+const (
+	// noteDelay is how long an acknowledgement for which nobody waits may wait to be stored.
+	noteDelay = time.Second
+	// lagSmoothing is over how many acknowledgements, roughly, the time that an agent needs is smoothed.
+	lagSmoothing = 8
+)
+
+// acknowledge acknowledges deliveries that this stream has sent. If it returns false without an error, everything up to the
+// highest number is stored or lost, and the caller acknowledges in the database. If it returns true, state is the subscription's state
+// after that, if it is known.
+func (l *ledger) acknowledge(ctx context.Context, numbers []int64, through int64) (state *summary, done bool, err error) {
+	l.mutex.Lock()
+	highest, known := max(through, last(numbers)), through == 0 && l.knows(numbers)
+	if l.lost != nil || highest >= l.next || !known && highest <= l.settled {
+		l.mutex.Unlock()
+		return nil, false, nil
+	}
+	if known {
+		l.described = true
+		l.finish(numbers)
+	}
+	settled := l.flush(!known)
+	l.mutex.Unlock()
+	outcome := await(ctx, settled)
+	switch {
+	case errors.Is(outcome.err, errConsumerLost), errors.Is(outcome.err, errDeadAmong):
+		return nil, false, nil
+	case outcome.err != nil:
+		return nil, false, outcome.err
+	}
+	return outcome.state, known, nil
+}
+
+// knows reports whether the stream has sent all these deliveries and nobody else need be asked about them.
+func (l *ledger) knows(numbers []int64) bool {
+	for _, number := range numbers {
+		_, unfinished := l.unfinished[number]
+		_, again := l.acknowledged[number]
+		if !unfinished && !again {
+			return false
+		}
+	}
+	return l.lost == nil
+}
+
+// finish notes that deliveries are acknowledged.
+func (l *ledger) finish(numbers []int64) {
+	now := processTime()
+	for _, number := range numbers {
+		if d, unfinished := l.unfinished[number]; unfinished {
+			l.learn(now.Sub(d.at))
+		}
+		delete(l.unfinished, number)
+		l.acknowledged[number] = struct{}{}
+	}
+}
+
+// learn notes how long the agent needed to acknowledge a delivery. What takes longer than a delivery may wait to be stored counts as if it
+// took no time, because waiting for it would be in vain.
+func (l *ledger) learn(took time.Duration) {
+	if took > longestSettleDelay {
+		took = 0
+	}
+	l.lag += (took - l.lag) / lagSmoothing
+}
+
+// patience returns how long a delivery may wait to be stored: twice the time that the agent needs to acknowledge one, and at least as long
+// as the settler says. So what the agent acknowledges in its usual time is never stored.
+func (l *ledger) patience() time.Duration {
+	return max(l.settler.patience(), min(2*l.lag, longestSettleDelay))
+}
+
+// note acknowledges deliveries that this stream has sent, and nobody waits until that is stored. If it returns false, nothing happened,
+// and the caller has to acknowledge them and wait.
+func (l *ledger) note(numbers []int64) bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if !l.knows(numbers) {
+		return false
+	}
+	l.finish(numbers)
+	if l.noted.IsZero() {
+		l.noted = processTime()
+		l.settler.add(l, max(noteDelay, l.settler.delay))
+	}
+	if len(l.acknowledged) >= settleMany {
+		l.settler.add(l, 0)
+	}
+	l.times++
+	if l.awaited {
+		l.awaited = false
+		l.wake()
+	}
+	return true
+}
+
+// found returns how often some of what was acknowledged turned out to be dead letters.
+func (l *ledger) found() (deaths int) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.deaths
+}
+
+// storeAcknowledged stores what is acknowledged, so that it is neither sent again nor given up.
+func (l *ledger) storeAcknowledged(ctx context.Context) error {
+	l.mutex.Lock()
+	if len(l.acknowledged) == 0 {
+		l.mutex.Unlock()
+		return nil
+	}
+	settled := l.flush(false)
+	l.mutex.Unlock()
+	if err := await(ctx, settled).err; !errors.Is(err, errDeadAmong) {
+		return err
+	}
+	return nil
+}
+
+// settleNoted waits until everything is stored that was noted, and returns whether it was. deaths is what found returned before that was
+// noted: a dead letter stays one unless whoever acknowledges it waits.
+func (l *ledger) settleNoted(ctx context.Context, deaths int) (stored bool, err error) {
+	err = l.storeAcknowledged(ctx)
+	if errors.Is(err, errConsumerLost) {
+		return false, nil
+	}
+	return err == nil && l.found() == deaths, err
+}
