@@ -30,7 +30,8 @@ type delivered struct {
 	left *int
 }
 
-// acknowledger tells the server which deliveries are finished, many at a time.
+// acknowledger tells the server which deliveries are finished, many at a time. When deliveries are finished often, it does so on a stream
+// (acknowledgements.go).
 type acknowledger struct {
 	receiver *receiver
 	wake     chan struct{}
@@ -38,10 +39,16 @@ type acknowledger struct {
 	// When this many deliveries wait, they do not wait for more: the stream continues while they are acknowledged.
 	many int
 
+	// stream is where deliveries of one subscription are acknowledged; nil if there is none. last is when deliveries were acknowledged.
+	// singly is true if the server has no such streams. Only run uses these.
+	stream *acknowledgements
+	last   time.Time
+	singly bool
+
 	mutex   sync.Mutex
 	waiting []delivered
 	leaving bool
-	busy    bool
+	busy    bool          // it acknowledges, or a stream is not confirmed
 	idle    chan struct{} // closed when nothing waits any more; nil when nobody asks
 }
 
@@ -98,19 +105,63 @@ func (a *acknowledger) run(ctx context.Context) {
 	for {
 		a.gather(ctx)
 		for subscription, numbers := a.take(); len(numbers) > 0; subscription, numbers = a.take() {
-			_, err := persistently(ctx, a.receiver, func(ctx context.Context) (*openintentv1.Subscription, error) {
-				return a.acknowledge(ctx, subscription, &numbers)
-			})
-			if err != nil && ctx.Err() == nil {
-				a.receiver.log.warn("could not acknowledge what it has handled", err)
-			}
+			a.finish(ctx, subscription, numbers)
 		}
+		confirmed := a.rest(ctx)
 		select {
 		case <-a.wake:
+		case <-confirmed:
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// finish acknowledges deliveries of one subscription: on a stream if the last ones were acknowledged a short time ago, otherwise by a call.
+func (a *acknowledger) finish(ctx context.Context, subscription string, numbers []int64) {
+	often := time.Since(a.last) < confirmedAfter
+	a.last = time.Now()
+	if a.stream != nil && a.stream.subscription != subscription {
+		a.confirm(ctx)
+	}
+	if a.singly || !often && a.stream == nil {
+		a.call(ctx, subscription, numbers)
+		return
+	}
+	a.send(ctx, subscription, numbers)
+}
+
+// call acknowledges deliveries by calls.
+func (a *acknowledger) call(ctx context.Context, subscription string, numbers []int64) {
+	for some := range slices.Chunk(numbers, acknowledgedAtOnce) {
+		_, err := persistently(ctx, a.receiver, func(ctx context.Context) (*openintentv1.Subscription, error) {
+			return a.acknowledge(ctx, subscription, &some)
+		})
+		if err != nil && ctx.Err() == nil {
+			a.receiver.log.warn("could not acknowledge what it has handled", err)
+		}
+	}
+}
+
+// rest lets the server confirm the stream if it is time for that, and returns when it will be; nil if there is no stream.
+func (a *acknowledger) rest(ctx context.Context) <-chan time.Time {
+	a.mutex.Lock()
+	leaving := a.leaving
+	a.mutex.Unlock()
+	if a.stream != nil && (leaving || a.stream.full()) {
+		a.confirm(ctx)
+	}
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.busy = a.stream != nil
+	if !a.busy && len(a.waiting) == 0 && a.idle != nil {
+		close(a.idle)
+		a.idle = nil
+	}
+	if a.stream == nil {
+		return nil
+	}
+	return a.stream.due.C
 }
 
 // acknowledge only logs a refusal: a refusal means that the subscription is gone, and then nothing of it is delivered
@@ -158,11 +209,7 @@ func (a *acknowledger) take() (subscription string, numbers []int64) {
 		subscription, numbers = finished.subscription, append(numbers, finished.number)
 	}
 	a.waiting = a.waiting[len(numbers):]
-	a.busy = len(numbers) > 0
-	if !a.busy && a.idle != nil {
-		close(a.idle)
-		a.idle = nil
-	}
+	a.busy = a.busy || len(numbers) > 0
 	return subscription, numbers
 }
 
@@ -180,6 +227,7 @@ func (a *acknowledger) flush(patience time.Duration) {
 	a.leaving = true
 	a.mutex.Unlock()
 	signal(a.hurry)
+	signal(a.wake)
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
