@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -13,7 +14,10 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// acknowledgingAt is how many deliveries an agent acknowledges with one call at most.
+// confirmedAfter is after which time an agent ends a stream of acknowledgements, so that the server confirms them.
+const confirmedAfter = time.Second
+
+// acknowledgingAt is how many deliveries an agent acknowledges with one request at most.
 const acknowledgingAt = 1000
 
 // subscribeAll gives n followers a durable subscription each, as the agents of the SDKs have it: to all messages that
@@ -42,7 +46,8 @@ func (t *target) joinAll(ctx context.Context, channel string, n int) error {
 }
 
 // acknowledgedBroadcaster sends to everyone on a channel while each subscription has a stream. A unit of work is a message
-// that every stream has received, and whose acknowledgement the server has answered to every agent.
+// that every stream has received and every agent has acknowledged. The server confirms acknowledgements a second later, and a run in which
+// it does not has failed.
 func (t *target) acknowledgedBroadcaster(channel string, subscriptions []string) func(context.Context) (worker, error) {
 	return func(ctx context.Context) (worker, error) {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -57,8 +62,8 @@ func (t *target) acknowledgedBroadcaster(channel string, subscriptions []string)
 	}
 }
 
-// receiver is an agent that acknowledges what its subscription's stream brings. One acknowledgement is under way at a time,
-// and takes all that wait, as in the SDKs.
+// receiver is an agent that acknowledges what its subscription's stream brings, on a stream of acknowledgements, as busy agents of the Go
+// SDK do. Each request takes all that wait.
 type receiver struct {
 	client       openintentv1.SubscriptionServiceClient
 	name         string
@@ -102,7 +107,7 @@ func (r receivers) run(ctx context.Context, a *arrivals, ended context.CancelCau
 	for _, agent := range r {
 		go func() { ended(agent.receive()) }()
 		go func() {
-			if err := agent.acknowledge(ctx, a); err != nil {
+			if err := agent.acknowledge(ctx, a, ended); err != nil {
 				ended(err)
 			}
 		}()
@@ -121,20 +126,32 @@ func (r *receiver) receive() error {
 	}
 }
 
-// acknowledge acknowledges what was received, until no more comes.
-func (r *receiver) acknowledge(ctx context.Context, a *arrivals) error {
+// acknowledge acknowledges what was received, until no more comes. It changes to another stream from time to time, while the server
+// confirms the one before.
+func (r *receiver) acknowledge(ctx context.Context, a *arrivals, ended context.CancelCauseFunc) error {
 	done := 0
-	for numbers := r.waiting(); len(numbers) > 0; numbers = r.waiting() {
-		_, err := r.client.AcknowledgeDeliveries(as(ctx, r.name), &openintentv1.AcknowledgeDeliveriesRequest{
-			SubscriptionId: r.subscription, Numbers: numbers,
-		})
+	for numbers := r.waiting(); len(numbers) > 0; {
+		stream, err := r.client.StreamAcknowledgements(as(ctx, r.name))
 		if err != nil {
 			return err
 		}
-		for range numbers {
-			a.received(done)
-			done++
+		first := done
+		for end := time.Now().Add(confirmedAfter); len(numbers) > 0 && time.Now().Before(end); numbers = r.waiting() {
+			request := &openintentv1.StreamAcknowledgementsRequest{SubscriptionId: r.subscription, Numbers: numbers}
+			if err := stream.Send(request); err != nil {
+				return errors.Join(err, stream.RecvMsg(new(openintentv1.StreamAcknowledgementsResponse)))
+			}
+			for range numbers {
+				a.received(done)
+				done++
+			}
 		}
+		expected := int64(done - first)
+		go func() {
+			if confirmed, err := stream.CloseAndRecv(); err != nil || confirmed.GetAcknowledged() != expected {
+				ended(errors.Join(errors.New("acknowledgements were lost"), err))
+			}
+		}()
 	}
 	return nil
 }

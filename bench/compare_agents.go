@@ -21,8 +21,8 @@ var broadcasting = []int{1, underWay}
 func (c *comparison) audience() int { return c.streams[len(c.streams)-1] }
 
 // broadcasts compares broadcasts to agents' durable subscriptions with broadcasts to streams of a channel. A unit is one
-// delivery: the time counts until every agent has received the message and, with a subscription, until the server has
-// answered the acknowledgement of every agent. The figures' times are those of a whole broadcast.
+// delivery: the time counts until every agent has received the message and, with a subscription, has acknowledged it. The figures' times
+// are those of a whole broadcast.
 func (c *comparison) broadcasts(ctx context.Context) error {
 	var open closers
 	defer open.close()
@@ -61,10 +61,18 @@ func (c *comparison) broadcasts(ctx context.Context) error {
 	return nil
 }
 
-// perDelivery measures broadcasts to the whole audience, and counts deliveries.
+// perDelivery measures broadcasts to the whole audience, and counts deliveries. The first broadcast, with which the streams begin, does
+// not count.
 func (c *comparison) perDelivery(begin func(context.Context) (worker, error)) func(context.Context, int) (figure, error) {
+	begun := func(ctx context.Context) (worker, error) {
+		work, err := begin(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return work, work(ctx, 0)
+	}
 	return func(ctx context.Context, underWay int) (figure, error) {
-		measured, err := c.load(ctx, underWay, begin)
+		measured, err := c.load(ctx, underWay, begun)
 		measured.perSecond *= float64(c.audience())
 		return measured, err
 	}

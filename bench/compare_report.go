@@ -43,8 +43,8 @@ var sections = []section{
 		"agent are processes of their own; the published package's are one. The gRPC libraries alone make the calls of an ask, through a "+
 		"server that stores nothing, from one process to another and back; or unary calls that the server answers by itself.", sdkConcurrency), what: doSDKAsk, number: "callers"},
 	{title: "Broadcasts to agents", note: "One sender's messages to everyone on a channel. A unit is one delivery, but p50 and p99 are those of a whole " +
-		"broadcast, until every agent has it. An agent with a durable subscription acknowledges at once, one call at a time, and its delivery " +
-		"counts when the acknowledgement is answered.", what: doBroadcast, number: "under way"},
+		"broadcast, until every agent has it. An agent with a durable subscription acknowledges at once, on a stream of acknowledgements, and " +
+		"its delivery counts then. Each second the server confirms what is stored of them. One broadcast, with which the streams begin, comes before the figures.", what: doBroadcast, number: "under way"},
 	{title: "Webhooks", note: "One sender's messages to everyone on a channel, which many agents' subscriptions post to one endpoint that answers at " +
 		"once. A unit is one post, but p50 and p99 are those of a message until all have posted it.", what: doPost, number: "under way"},
 	{title: "Single-row commits", what: singleCommit.what, number: "callers"},
