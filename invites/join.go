@@ -68,16 +68,17 @@ func (s *Service) checkFree(ctx context.Context, invite *keys.Key, agent string)
 	})
 }
 
-// Sweep takes the guests of ended invites off the member lists.
+// Sweep takes the guests of ended invites off the member lists. On this server their streams end first, so that they say why.
 func (s *Service) Sweep(ctx context.Context) error {
 	var ended []*keys.Key
 	err := s.db.Read(ctx, func(tx *database.Tx) (err error) {
 		ended, err = keys.EndedInvites(tx, sweepBatch)
 		return err
 	})
-	if err != nil {
+	if err != nil || len(ended) == 0 {
 		return err
 	}
+	s.keys.LookAgain(ctx)
 	for _, key := range ended {
 		if err := s.letGo(ctx, key); err != nil {
 			return err

@@ -50,6 +50,11 @@ func (s *Service) Changed(ctx context.Context, what string, k *Key, by caller.Ca
 // changed reports a change after its commit.
 func (s *Service) changed(ctx context.Context, what string, k *Key, by caller.Caller) {
 	s.logger.Info(what, "key", k.ID, "operator", k.Operator, "agents", len(k.Agents), "by", maker(by))
+	s.LookAgain(ctx)
+}
+
+// LookAgain runs the hooks of OnChanged, for a change that another server may have made.
+func (s *Service) LookAgain(ctx context.Context) {
 	for _, fn := range s.onChanged {
 		fn(ctx)
 	}

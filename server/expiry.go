@@ -2,8 +2,11 @@ package server
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
+
+	"openintent/fault"
 )
 
 // expiries ends waits and streams that began under a token or a certificate, when that is over.
@@ -51,4 +54,20 @@ func (e *expiries) end(now time.Time) {
 			call.cancel(call.key.over)
 		}
 	}
+}
+
+// causeOf returns why a key is over, if a call that waited under it was denied; otherwise it returns the call's own error. When an
+// invite ends, a guest's stream may notice that the guest is no member any more before it notices that the key is over.
+func (k *Keys) causeOf(key *apiKey, err error) error {
+	var denied *fault.Fault
+	if key == nil || !errors.As(err, &denied) || denied.Kind != fault.Denied {
+		return err
+	}
+	if k.stored != nil && key.over == nil && key.expired(k.stored.now()) {
+		key.end(errKeyRemoved)
+	}
+	if key.valid.Err() != nil {
+		return context.Cause(key.valid)
+	}
+	return err
 }

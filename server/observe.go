@@ -48,6 +48,8 @@ type call struct {
 	span trace.Span
 	// scope is where the caller's key works; nil is everywhere.
 	scope *caller.Scope
+	// key is the caller's if the call waits, because it may be over before the wait is; otherwise nil.
+	key *apiKey
 }
 
 func (o *observer) begin(ctx context.Context, fullMethod string, called *method, streaming bool) *call {

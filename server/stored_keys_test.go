@@ -280,6 +280,28 @@ func TestAKeyEndsWhenItExpires(t *testing.T) {
 	require.ErrorIs(t, ended(), errKeyRemoved, "also while the database is away")
 }
 
+// A wait that is denied after its key was over says that the key is over, also before the next turn. Other failures stay.
+func TestAWaitUnderAnEndedKeyIsNotDenied(t *testing.T) {
+	h := newKeyHouse(t)
+	denied, failed := fault.New(fault.Denied, "NOT_A_MEMBER", "Not a member."), fault.New(fault.Conflict, "CHANNEL_CLOSED", "Closed.")
+	request := &openintentv1.CreateKeyRequest{Agents: []string{"a"}}
+	request.ExpiresAt = timestamppb.New(h.clock.Now().Add(time.Minute))
+	expires, revoked := h.create(t, request), h.create(t, &openintentv1.CreateKeyRequest{Agents: []string{"b"}})
+	for secret, end := range map[string]func(){
+		expires.GetSecret(): func() { h.pass(time.Minute) },
+		revoked.GetSecret(): func() { h.revoke(t, revoked); h.turns(t) },
+	} {
+		_, key, err := h.known.identify(t.Context(), metadata.Pairs("x-api-key", secret))
+		require.NoError(t, err)
+		require.ErrorIs(t, h.known.causeOf(key, denied), denied)
+		end()
+		require.ErrorIs(t, h.known.causeOf(key, denied), errKeyRemoved)
+		require.ErrorIs(t, h.known.causeOf(key, failed), failed)
+		require.NoError(t, h.known.causeOf(key, nil))
+	}
+	require.ErrorIs(t, h.known.causeOf(nil, denied), denied, "a call that does not wait")
+}
+
 // While the database is away, the keys that are remembered go on for a minute. Then nobody is told that a key is unknown.
 func TestKeysOutliveTheDatabaseForAMinute(t *testing.T) {
 	h := newKeyHouse(t)
