@@ -147,7 +147,8 @@ func (f *life) read(ctx context.Context) error {
 	return err
 }
 
-// subscribe receives from durable subscriptions, by fetching and on a stream, and deletes them.
+// subscribe receives from durable subscriptions, by fetching and on a stream, acknowledges in a call (also what a stream has
+// acknowledged), and deletes them.
 func (f *life) subscribe(ctx context.Context) error {
 	for _, streamed := range []bool{false, true} {
 		sub, err := f.friend.Subscriptions.CreateSubscription(ctx, &openintentv1.CreateSubscriptionRequest{IntentId: &f.intent.Id})
@@ -190,6 +191,7 @@ func (f *life) fetch(ctx context.Context, id string) (int64, error) {
 	return page.GetDeliveries()[0].GetNumber(), nil
 }
 
+// streamDeliveries receives a delivery on a stream, and acknowledges it on another before both end.
 func (f *life) streamDeliveries(ctx context.Context, id string) (int64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -198,6 +200,21 @@ func (f *life) streamDeliveries(ctx context.Context, id string) (int64, error) {
 		return 0, err
 	}
 	delivery, err := stream.Recv()
+	if err != nil {
+		return 0, err
+	}
+	acknowledging, err := f.friend.Subscriptions.StreamAcknowledgements(ctx)
+	if err != nil {
+		return 0, err
+	}
+	err = acknowledging.Send(&openintentv1.StreamAcknowledgementsRequest{SubscriptionId: id, Numbers: []int64{delivery.GetNumber()}})
+	if err != nil {
+		return 0, err
+	}
+	done, err := acknowledging.CloseAndRecv()
+	if err == nil && done.GetAcknowledged() != 1 {
+		err = fmt.Errorf("a stream acknowledged %d deliveries, not 1", done.GetAcknowledged())
+	}
 	return delivery.GetNumber(), err
 }
 
