@@ -52,7 +52,7 @@ type comparisonPart struct {
 var comparisonParts = []comparisonPart{
 	{
 		name: "send", run: (*comparison).sends, peers: true, published: true,
-		figures: func(c *comparison) int { return (11+4*len(c.engines))*len(c.callers) + 2*len(c.engines) },
+		figures: func(c *comparison) int { return (12+4*len(c.engines))*len(c.callers) + 2*len(c.engines) },
 		apart:   starting(20 * time.Second),
 	},
 	{

@@ -69,6 +69,14 @@ func (c *comparison) sends(ctx context.Context) error {
 		}
 		contests, streamed = append(contests, own...), append(streamed, stream)
 	}
+	floor, err := startEcho(ctx)
+	if err != nil {
+		return err
+	}
+	open.add(floor.stop)
+	contests = append(contests, contest{
+		row: row{doSend, nothingStored, "-"}, measure: c.by(floor.grpcSender(echoChannels())), processes: only(floor.process.Process.Pid),
+	})
 	if err := add(c.publishedSends(ctx, &open)); err != nil {
 		return err
 	}
