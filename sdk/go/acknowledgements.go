@@ -40,24 +40,30 @@ func (s *acknowledgements) full() bool {
 
 // send acknowledges deliveries on the stream, and begins one if there is none.
 func (a *acknowledger) send(ctx context.Context, subscription string, numbers []int64) {
-	if a.stream == nil {
-		ctx, cancel := context.WithCancel(ctx)
-		requests, err := a.receiver.client.raw.Subscriptions.StreamAcknowledgements(ctx)
-		if err != nil {
-			cancel()
-			a.call(ctx, subscription, numbers)
-			return
-		}
-		a.stream = &acknowledgements{
-			subscription: subscription, requests: requests, cancel: cancel,
-			due: time.NewTimer(confirmedAfter), over: time.Now().Add(confirmedAfter),
-		}
+	if a.stream == nil && !a.begin(ctx, subscription) {
+		a.call(ctx, subscription, numbers)
+		return
 	}
 	a.stream.sent = append(a.stream.sent, numbers...)
 	// If the stream has ended, sending fails, and the reason comes with the answer.
 	if a.stream.requests.Send(&openintentv1.StreamAcknowledgementsRequest{SubscriptionId: subscription, Numbers: numbers}) != nil {
 		a.confirm(ctx)
 	}
+}
+
+// begin opens a stream, and reports whether that succeeded. It fails while the server is away.
+func (a *acknowledger) begin(ctx context.Context, subscription string) bool {
+	lasting, cancel := context.WithCancel(ctx)
+	requests, err := a.receiver.client.raw.Subscriptions.StreamAcknowledgements(lasting)
+	if err != nil {
+		cancel()
+		return false
+	}
+	a.stream = &acknowledgements{
+		subscription: subscription, requests: requests, cancel: cancel,
+		due: time.NewTimer(confirmedAfter), over: time.Now().Add(confirmedAfter),
+	}
+	return true
 }
 
 // confirm ends the stream and waits until the server has stored what it acknowledged.

@@ -24,9 +24,10 @@ type receipts struct {
 	openintentv1.SubscriptionServiceClient
 	mutex sync.Mutex
 	noted []string
-	// breaks ends a stream before it has taken a request, and refuses ends it with its answer. hangs keeps the answer.
-	breaks, refuses error
-	hangs           bool
+	// away lets no stream begin, breaks ends one before it has taken a request, and refuses ends it with its answer. hangs keeps the
+	// answer.
+	away, breaks, refuses error
+	hangs                 bool
 }
 
 func (r *receipts) note(format string, args ...any) {
@@ -45,8 +46,11 @@ func (r *receipts) taken() []string {
 }
 
 func (r *receipts) AcknowledgeDeliveries(
-	_ context.Context, request *openintentv1.AcknowledgeDeliveriesRequest, _ ...grpc.CallOption,
+	ctx context.Context, request *openintentv1.AcknowledgeDeliveriesRequest, _ ...grpc.CallOption,
 ) (*openintentv1.Subscription, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	r.note("call %s%v", request.GetSubscriptionId(), request.GetNumbers())
 	return &openintentv1.Subscription{}, nil
 }
@@ -54,6 +58,9 @@ func (r *receipts) AcknowledgeDeliveries(
 type acknowledging = grpc.ClientStreamingClient[openintentv1.StreamAcknowledgementsRequest, openintentv1.StreamAcknowledgementsResponse]
 
 func (r *receipts) StreamAcknowledgements(ctx context.Context, _ ...grpc.CallOption) (acknowledging, error) {
+	if r.away != nil {
+		return nil, r.away
+	}
 	r.note("begin")
 	return &receiptStream{of: r, ctx: ctx}, nil
 }
@@ -181,6 +188,10 @@ func TestWhatIsNotConfirmedIsAcknowledgedByCalls(t *testing.T) {
 		"it is refused at last": {
 			func(r *receipts) { r.refuses = lost },
 			[]string{"begin", "stream s[2]", "stream s[3]", "end", "call s[2 3]"},
+		},
+		"it does not begin": {
+			func(r *receipts) { r.away = status.Error(codes.Unavailable, "connection refused") },
+			[]string{"call s[2]", "call s[3]"},
 		},
 		"it breaks at once": {
 			func(r *receipts) { r.breaks = lost },
