@@ -38,12 +38,6 @@ func (s *Service) WatchIntentsCalling(agentID string, woken func()) *Watch {
 	return watching(func(topics ...any) *wake.Listener { return s.hub.ListenCalling(woken, topics...) }, agentID)
 }
 
-// WatchReplicas calls a function when another replica begins to work on the database, or may have. All other wake-ups wait for
-// the function, so it must not block. Without notifications between the replicas it is never called. Call stop when done.
-func (s *Service) WatchReplicas(began func()) (stop func()) {
-	return s.hub.ListenCalling(began, wake.ReplicaTopic{}).Close
-}
-
 // C returns the channel on which wake-ups arrive. Wake-ups that come while nobody receives merge into one.
 func (w *Watch) C() <-chan struct{} { return w.listener.Woken() }
 
