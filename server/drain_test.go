@@ -58,6 +58,15 @@ func (f followed) followOverGRPC(t *testing.T, connection *grpc.ClientConn) (end
 	return append(ends, func() error { return drained(stream.Recv) })
 }
 
+// acknowledgeOverGRPC opens a stream of acknowledgements, and returns a function that waits for its end.
+func (f followed) acknowledgeOverGRPC(t *testing.T, connection *grpc.ClientConn) (end func() error) {
+	stream, err := openintentv1.NewSubscriptionServiceClient(connection).StreamAcknowledgements(
+		as(t, "x-api-key", DevelopmentKey, "x-agent-id", "ann"))
+	require.NoError(t, err)
+	require.NoError(t, stream.Send(&openintentv1.StreamAcknowledgementsRequest{SubscriptionId: f.subscription}))
+	return func() error { return stream.RecvMsg(new(openintentv1.StreamAcknowledgementsResponse)) }
+}
+
 // drained receives until the stream has ended, and returns the reason.
 func drained[T any](receive func() (T, error)) (err error) {
 	for err == nil {
@@ -92,9 +101,11 @@ func TestAStopDrainsStreamsOfEveryScope(t *testing.T) {
 	connection := dial(t, server.GRPC, insecure.NewCredentials())
 	f := newFollowed(t, connection)
 	ends := f.followOverGRPC(t, connection)
+	acknowledged := f.acknowledgeOverGRPC(t, connection)
 	streams := f.followOverREST(t, "http://"+server.HTTP)
 
 	server.cancel()
+	require.Equal(t, "SERVER_STOPPING", reasonOfError(t, acknowledged()))
 	for _, end := range ends {
 		err := end()
 		require.Equal(t, codes.Unavailable, status.Code(err))

@@ -140,7 +140,8 @@ type preparedStream struct {
 
 func (s *preparedStream) Context() context.Context { return s.ctx }
 
-func (s *preparedStream) RecvMsg(request any) error {
+func (s *preparedStream) RecvMsg(request any) (err error) {
+	defer recoverPanic(&err) // a service may receive on a goroutine of its own
 	if err := s.ServerStream.RecvMsg(request); err != nil {
 		return err
 	}

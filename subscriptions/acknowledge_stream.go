@@ -19,21 +19,52 @@ type acknowledgementStream = grpc.ClientStreamingServer[
 // before may be stored or not.
 func (s *Service) StreamAcknowledgements(stream acknowledgementStream) error {
 	a, ctx := acknowledging{service: s}, stream.Context()
-	for {
-		req, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			if err := a.settle(ctx); err != nil {
+	for requests := receive(stream); ; {
+		select {
+		case <-ctx.Done(): // the server stops, or the caller's key is over
+			return context.Cause(ctx)
+		case r := <-requests:
+			switch {
+			case errors.Is(r.err, io.EOF):
+				if err := a.settle(ctx); err != nil {
+					return err
+				}
+				return stream.SendAndClose(&openintentv1.StreamAcknowledgementsResponse{Acknowledged: a.count})
+			case r.err != nil:
+				return r.err
+			}
+			if err := a.take(ctx, r.request); err != nil {
 				return err
 			}
-			return stream.SendAndClose(&openintentv1.StreamAcknowledgementsResponse{Acknowledged: a.count})
-		}
-		if err != nil {
-			return err
-		}
-		if err := a.take(ctx, req); err != nil {
-			return err
 		}
 	}
+}
+
+// receivedRequest is a request of a stream, or why no more can come.
+type receivedRequest struct {
+	request *openintentv1.StreamAcknowledgementsRequest
+	err     error
+}
+
+// receive hands over the requests of a stream one by one, up to the first error. It ends with the stream's context, soon after the call has
+// returned. Waiting for a request does not end with that context, so another goroutine waits.
+func receive(stream acknowledgementStream) <-chan receivedRequest {
+	ctx, requests := stream.Context(), make(chan receivedRequest)
+	go func() {
+		for {
+			var r receivedRequest
+			r.request, r.err = stream.Recv()
+			select {
+			case requests <- r:
+			case <-ctx.Done():
+				return
+			}
+			if r.err != nil {
+				return
+			}
+		}
+	}()
+	return requests
 }
 
 // acknowledging is one running StreamAcknowledgements call.

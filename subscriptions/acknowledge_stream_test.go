@@ -2,6 +2,7 @@ package subscriptions
 
 import (
 	"context"
+	"errors"
 	"io"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 type acknowledgements struct {
 	grpc.ServerStream
 	ctx      context.Context
+	cancel   context.CancelCauseFunc
 	requests chan *openintentv1.StreamAcknowledgementsRequest
 	answer   *openintentv1.StreamAcknowledgementsResponse // set before ended has something
 	ended    chan error
@@ -41,13 +43,19 @@ func (a *acknowledgements) SendAndClose(answer *openintentv1.StreamAcknowledgeme
 
 // acknowledging begins a stream of acknowledgements of a subscription.
 func (r rooms) acknowledging(ctx context.Context, t *testing.T, sub *openintentv1.Subscription) *acknowledgements {
-	a := &acknowledgements{ctx: ctx, requests: make(chan *openintentv1.StreamAcknowledgementsRequest), ended: make(chan error, 1)}
-	go func() { a.ended <- r.subscriptions.StreamAcknowledgements(a) }()
+	ctx, cancel := context.WithCancelCause(ctx)
+	a := &acknowledgements{
+		ctx: ctx, cancel: cancel, requests: make(chan *openintentv1.StreamAcknowledgementsRequest), ended: make(chan error, 1),
+	}
+	go func() {
+		defer cancel(nil)
+		a.ended <- r.subscriptions.StreamAcknowledgements(a)
+	}()
 	a.send(t, &openintentv1.StreamAcknowledgementsRequest{SubscriptionId: sub.GetId()})
 	return a
 }
 
-// send sends a request, and returns when the service has taken it or has ended the stream.
+// send sends a request, and returns when the service has received it or has ended the stream.
 func (a *acknowledgements) send(t *testing.T, request *openintentv1.StreamAcknowledgementsRequest) {
 	select {
 	case a.requests <- request:
@@ -61,7 +69,8 @@ func (a *acknowledgements) send(t *testing.T, request *openintentv1.StreamAcknow
 // acknowledge acknowledges numbers, and returns when the service has dealt with them.
 func (a *acknowledgements) acknowledge(t *testing.T, numbers ...int64) {
 	a.send(t, &openintentv1.StreamAcknowledgementsRequest{Numbers: numbers})
-	a.send(t, &openintentv1.StreamAcknowledgementsRequest{}) // the service takes it after the one before
+	a.send(t, &openintentv1.StreamAcknowledgementsRequest{}) // the service receives it when it takes up the one before,
+	a.send(t, &openintentv1.StreamAcknowledgementsRequest{}) // and this one when it has dealt with that
 }
 
 // end ends the client's side, and returns how many deliveries the answer says are acknowledged.
@@ -260,6 +269,24 @@ func TestAcknowledgementsOnAStreamAreRefusedAfterATakeover(t *testing.T) {
 	require.Zero(t, h.get(t, sub).GetOutstandingCount())
 }
 
+// The stream ends with its context, even while it waits for a request: when the server stops, and when the caller's key is over.
+func TestAStreamOfAcknowledgementsEndsWithItsContext(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channel := h.open(t, h.intent(t), "talk")
+		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
+		a := h.acknowledging(as("bob"), t, sub)
+		over := errors.New("the key is over")
+		a.cancel(over)
+		select {
+		case err := <-a.ended:
+			require.ErrorIs(t, err, over)
+		case <-time.After(patience):
+			require.Fail(t, "the stream goes on")
+		}
+		close(a.requests)
+	})
+}
+
 func TestAStreamOfAcknowledgementsNamesOneSubscription(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		channel := h.open(t, h.intent(t), "talk")
@@ -287,9 +314,8 @@ func TestNobodyAcknowledgesForAnotherAgentOnAStream(t *testing.T) {
 		number := s.next(t).GetNumber()
 		narrow := caller.Caller{Agent: "bob", KeyID: "key", KeyRoles: []string{caller.AnyRole}, Scope: &caller.Scope{}}
 		for _, ctx := range []context.Context{as("eve"), caller.NewContext(context.Background(), narrow)} {
-			a := &acknowledgements{ctx: ctx, requests: make(chan *openintentv1.StreamAcknowledgementsRequest), ended: make(chan error, 1)}
-			go func() { a.ended <- h.subscriptions.StreamAcknowledgements(a) }()
-			a.send(t, &openintentv1.StreamAcknowledgementsRequest{SubscriptionId: sub.GetId(), Numbers: []int64{number}})
+			a := h.acknowledging(ctx, t, sub)
+			a.send(t, &openintentv1.StreamAcknowledgementsRequest{Numbers: []int64{number}})
 			_, err := a.end(t)
 			faulttest.Require(t, err, fault.NotFound, "SUBSCRIPTION_NOT_FOUND")
 		}

@@ -51,6 +51,22 @@ func (w *world) beginAs(t *testing.T, secret, agent, room string) lasting {
 		}
 		return harness.Reason(err)
 	})
+	during("a stream of acknowledgements", func(began func()) string {
+		room := w.places["room"]
+		sub, err := c.Subscriptions.CreateSubscription(t.Context(), &openintentv1.CreateSubscriptionRequest{ChannelId: &room})
+		if err != nil {
+			return err.Error()
+		}
+		stream, err := c.Subscriptions.StreamAcknowledgements(t.Context())
+		if err != nil {
+			return err.Error()
+		}
+		if err := stream.Send(&openintentv1.StreamAcknowledgementsRequest{SubscriptionId: sub.GetId()}); err != nil {
+			return err.Error()
+		}
+		began()
+		return harness.Reason(stream.RecvMsg(new(openintentv1.StreamAcknowledgementsResponse)))
+	})
 	during("server-sent events", func(began func()) string {
 		request, err := c.Request(t.Context(), "GET", w.fill("/v1/subscribe/channels/{room}"), "")
 		if err != nil {
@@ -120,7 +136,7 @@ func (l lasting) endWith(t *testing.T, reason, late string) {
 	for what, end := range l {
 		select {
 		case why := <-end:
-			if what == "a wait over REST" && why == late {
+			if (what == "a wait over REST" || what == "a stream of acknowledgements") && why == late {
 				continue // it came too late to wait
 			}
 			require.Equal(t, reason, why, what)
