@@ -153,6 +153,33 @@ func TestAcknowledgementsOnAStreamMakeRoom(t *testing.T) {
 	})
 }
 
+// If the delivery that takes up the room is stored, its acknowledgement is stored at once, because nothing else makes room.
+func TestAcknowledgementsOnAStreamOfStoredDeliveriesMakeRoom(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		h.unhurried()
+		channel := h.open(t, h.intent(t), "talk")
+		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
+		s := h.stream(t, sub, &openintentv1.StreamDeliveriesRequest{MaxOutstanding: ptr(int32(1))})
+		h.warmUp(t, s, sub, channel)
+		a := h.acknowledging(as("bob"), t, sub)
+		for range 3 {
+			h.send(t, "ann", channel, "bob", "work")
+		}
+		for _, awaited := range []bool{true, false, true} {
+			number := s.next(t).GetNumber()
+			waits := func() bool { return h.ledger(t, sub).waits() }
+			if awaited { // otherwise the stream may begin to wait for room afterwards
+				eventually(t, waits, "the stream does not wait for room")
+			}
+			h.settle(t, sub)
+			a.acknowledge(t, number)
+		}
+		count, err := a.end(t)
+		require.NoError(t, err)
+		require.Equal(t, int64(3), count)
+	})
+}
+
 // What no stream of this replica has sent is acknowledged as by single calls.
 func TestAcknowledgementsOnAStreamOfWhatWasFetched(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
@@ -279,7 +306,8 @@ func TestAStreamOfAcknowledgementsEndsWithItsContext(t *testing.T) {
 		a.cancel(over)
 		select {
 		case err := <-a.ended:
-			require.ErrorIs(t, err, over)
+			inRequest := errors.Is(err, context.Canceled) // it was still at the first request
+			require.True(t, inRequest || errors.Is(err, over), "%v", err)
 		case <-time.After(patience):
 			require.Fail(t, "the stream goes on")
 		}

@@ -182,12 +182,14 @@ func (l *ledger) move(intentNo, position int64) {
 	l.moved[intentNo] = struct{}{}
 }
 
-// await makes the ledger wake the stream when deliveries are finished the next time. It returns false if that may have happened since a
-// look.
+// await makes the ledger wake the stream when there may be more room: when something is stored, or when a delivery is acknowledged that is
+// not stored. It returns false if that may have happened since a look.
 func (l *ledger) await(looked ledgerState) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.awaited = l.times == looked.times
+	if l.awaited = l.times == looked.times; l.awaited && l.blocks() {
+		l.settler.add(l, 0)
+	}
 	return l.awaited
 }
 
@@ -278,10 +280,7 @@ func (l *ledger) due(now time.Time) int64 {
 // acknowledgement. waits is false if nothing has to be.
 func (l *ledger) nextDue(now time.Time) (within time.Duration, waits bool) {
 	if !l.noted.IsZero() {
-		within, waits = max(noteDelay, l.settler.delay)-now.Sub(l.noted), true
-		if len(l.acknowledged) >= settleMany {
-			within = 0
-		}
+		within, waits = l.noteWithin(now), true
 	}
 	for _, sent := range l.unsettled {
 		if _, unfinished := l.unfinished[sent.number]; unfinished {
@@ -310,9 +309,14 @@ func (l *ledger) entry(whole bool) *entry {
 	}
 	now := processTime()
 	whole = whole || l.whole
-	if within, waits := l.nextDue(now); waits && within > 0 && !whole && len(l.waiters) == 0 && !l.low() {
-		l.settler.add(l, within)
-		return nil
+	if !whole && len(l.waiters) == 0 && !l.low() {
+		within, waits := l.nextDue(now)
+		if waits && within > 0 {
+			l.settler.add(l, within)
+		}
+		if waits && within > 0 || len(l.unsettled)+len(l.acknowledged)+len(l.moved) == 0 {
+			return nil
+		}
 	}
 	e := &entry{
 		ledger: l, given: l.given, whole: whole, settled: l.settled, last: l.last, end: l.end,

@@ -89,17 +89,36 @@ func (l *ledger) note(numbers []int64) bool {
 	l.finish(numbers)
 	if l.noted.IsZero() {
 		l.noted = processTime()
-		l.settler.add(l, max(noteDelay, l.settler.delay))
 	}
-	if len(l.acknowledged) >= settleMany {
-		l.settler.add(l, 0)
-	}
+	l.settler.add(l, l.noteWithin(processTime()))
 	l.times++
-	if l.awaited {
+	if l.awaited && !l.blocks() {
 		l.awaited = false
 		l.wake()
 	}
 	return true
+}
+
+// noteWithin returns in which time the acknowledgements have to be stored for which nobody waits. There is at least one.
+func (l *ledger) noteWithin(now time.Time) time.Duration {
+	if len(l.acknowledged) >= settleMany || l.blocks() {
+		return 0
+	}
+	return max(0, max(noteDelay, l.settler.delay)-now.Sub(l.noted))
+}
+
+// blocks reports whether the stream waits for room that comes only when what is acknowledged is stored: a stored delivery takes up room
+// until its row is gone.
+func (l *ledger) blocks() bool {
+	if !l.awaited {
+		return false
+	}
+	for number := range l.acknowledged {
+		if number <= l.settled {
+			return true
+		}
+	}
+	return false
 }
 
 // found returns how often some of what was acknowledged turned out to be dead letters.
