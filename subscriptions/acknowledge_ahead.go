@@ -83,8 +83,12 @@ func (*unsettledError) Error() string { return "the delivery is not stored yet" 
 func (s *subscription) settledOf(numbers []int64, through int64, now time.Time) (reaches int64, err error) {
 	runs := s.leasedByOther("", now)
 	lost := func(number int64) bool { return s.wasAbandoned(number) || s.unsettled(number) && !runs }
-	if i := slices.IndexFunc(numbers, lost); i >= 0 {
-		return 0, comesAgain(numbers[i])
+	if first := slices.IndexFunc(numbers, lost); first >= 0 {
+		run := numbers[first:]
+		if end := slices.IndexFunc(run, func(number int64) bool { return !lost(number) }); end >= 0 {
+			run = run[:end]
+		}
+		return 0, comesAgain(run[0], last(run))
 	}
 	highest := last(numbers)
 	if !lost(through) {

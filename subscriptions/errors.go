@@ -24,8 +24,8 @@ var (
 	errChannelClosed = fault.New(fault.Conflict, "CHANNEL_CLOSED",
 		"The subscription's channel is closed and has nothing left to deliver; nothing more will come.")
 	errAcknowledgementsLost = fault.New(fault.VersionMismatch, "ACKNOWLEDGEMENTS_LOST",
-		"Another stream took over the deliveries before all acknowledgements of this call were stored; acknowledge their numbers"+
-			" again with AcknowledgeDeliveries.")
+		"The acknowledgements of this call may not be stored, for example because another stream took over the deliveries;"+
+			" acknowledge their numbers again with AcknowledgeDeliveries, which says what became of them.")
 )
 
 // errConsumerLost tells a consumer that another one has taken over its deliveries. It never leaves the room.
@@ -38,12 +38,13 @@ func notDelivered(number int64) error {
 		With("number", strconv.FormatInt(number, 10))
 }
 
-// comesAgain refuses to acknowledge a delivery that a replaced stream has sent and not stored.
-func comesAgain(number int64) error {
+// comesAgain refuses to acknowledge a delivery that a replaced stream has sent and not stored. The same is true of all numbers of the
+// request from this one through another.
+func comesAgain(number, through int64) error {
 	return fault.New(fault.VersionMismatch, "DELIVERY_COMES_AGAIN",
 		"The stream that sent delivery %d was replaced before the server stored it, so nothing was acknowledged; the message comes"+
 			" again, so acknowledge that delivery.", number).
-		With("number", strconv.FormatInt(number, 10))
+		With("number", strconv.FormatInt(number, 10)).With("through", strconv.FormatInt(through, 10))
 }
 
 // notStored refuses to acknowledge a delivery that another server has not stored in time.

@@ -19,6 +19,8 @@ const (
 	confirmedAtMost = 10_000
 	// confirmPatience is how long to wait for the server to confirm a stream.
 	confirmPatience = 10 * time.Second
+	// streamPause is how long the agent acknowledges by calls after a stream was not confirmed.
+	streamPause = 10 * time.Second
 )
 
 // acknowledgements is a stream on which an agent acknowledges deliveries of one subscription. The server answers it once, when it ends. What
@@ -59,9 +61,9 @@ func (a *acknowledger) begin(ctx context.Context, subscription string) bool {
 		cancel()
 		return false
 	}
+	over := time.Now().Add(confirmedAfter) // before the timer begins, so that it is over when the timer ends
 	a.stream = &acknowledgements{
-		subscription: subscription, requests: requests, cancel: cancel,
-		due: time.NewTimer(confirmedAfter), over: time.Now().Add(confirmedAfter),
+		subscription: subscription, requests: requests, cancel: cancel, due: time.NewTimer(confirmedAfter), over: over,
 	}
 	return true
 }
@@ -77,6 +79,7 @@ func (a *acknowledger) confirm(ctx context.Context) {
 	if err == nil || ctx.Err() != nil {
 		return
 	}
+	a.pausedUntil = time.Now().Add(streamPause)
 	if status.Code(err) == codes.Unimplemented { // a server of an earlier release
 		a.singly = true
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -28,6 +30,8 @@ type receipts struct {
 	// answer.
 	away, breaks, refuses error
 	hangs                 bool
+	// once refuses one call.
+	once error
 }
 
 func (r *receipts) note(format string, args ...any) {
@@ -52,7 +56,9 @@ func (r *receipts) AcknowledgeDeliveries(
 		return nil, ctx.Err()
 	}
 	r.note("call %s%v", request.GetSubscriptionId(), request.GetNumbers())
-	return &openintentv1.Subscription{}, nil
+	once := r.once
+	r.once = nil
+	return &openintentv1.Subscription{}, once
 }
 
 type acknowledging = grpc.ClientStreamingClient[openintentv1.StreamAcknowledgementsRequest, openintentv1.StreamAcknowledgementsResponse]
@@ -195,7 +201,7 @@ func TestWhatIsNotConfirmedIsAcknowledgedByCalls(t *testing.T) {
 		},
 		"it breaks at once": {
 			func(r *receipts) { r.breaks = lost },
-			[]string{"begin", "end", "call s[2]", "begin", "end", "call s[3]"},
+			[]string{"begin", "end", "call s[2]", "call s[3]"},
 		},
 		"the answer does not come": {
 			func(r *receipts) { r.hangs = true },
@@ -215,6 +221,46 @@ func TestWhatIsNotConfirmedIsAcknowledgedByCalls(t *testing.T) {
 				a.done("s", 3)
 				<-time.After(confirmedAfter + confirmPatience)
 				synctest.Wait()
+				require.Equal(t, test.noted, r.taken())
+			})
+		})
+	}
+}
+
+// After a failure the agent does without streams for a while, and if the server has none, for good.
+func TestAStreamThatFailedIsNotTriedAgainSoon(t *testing.T) {
+	for code, again := range map[codes.Code]bool{codes.Aborted: true, codes.Unimplemented: false} {
+		withReceipts(t, func(t *testing.T, r *receipts, a *acknowledger) {
+			a.done("s", 1)
+			r.breaks = status.Error(code, "it fails")
+			a.done("s", 2)
+			r.breaks = nil
+			<-time.After(streamPause - 2*gathering)
+			a.done("s", 3)
+			require.Equal(t, []string{"call s[1]", "begin", "end", "call s[2]", "call s[3]"}, r.taken())
+			a.done("s", 4)
+			a.done("s", 5)
+			require.Equal(t, again, slices.Contains(r.taken(), "begin"), code)
+		})
+	}
+}
+
+// One refusal names all deliveries that come again one after the other, and the rest is acknowledged by the next call.
+func TestDeliveriesThatComeAgainAreLeftOutTogether(t *testing.T) {
+	for name, test := range map[string]struct {
+		metadata map[string]string
+		noted    []string
+	}{
+		"through a number":               {map[string]string{"number": "2", "through": "4"}, []string{"call s[1 2 3 4 5]", "call s[1 5]"}},
+		"a server of an earlier release": {map[string]string{"number": "2"}, []string{"call s[1 2 3 4 5]", "call s[1 3 4 5]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withReceipts(t, func(t *testing.T, r *receipts, a *acknowledger) {
+				refused, err := status.New(codes.Aborted, "It comes again.").WithDetails(
+					&errdetails.ErrorInfo{Reason: reasonComesAgain, Domain: "openintent", Metadata: test.metadata})
+				require.NoError(t, err)
+				r.once = refused.Err()
+				a.done("s", 1, 2, 3, 4, 5)
 				require.Equal(t, test.noted, r.taken())
 			})
 		})

@@ -40,10 +40,12 @@ type acknowledger struct {
 	many int
 
 	// stream is where deliveries of one subscription are acknowledged; nil if there is none. last is when deliveries were acknowledged.
-	// singly is true if the server has no such streams. Only run uses these.
-	stream *acknowledgements
-	last   time.Time
-	singly bool
+	// singly is true if the server has no such streams, and until pausedUntil the agent does without, because one was not confirmed. Only
+	// run uses these.
+	stream      *acknowledgements
+	last        time.Time
+	singly      bool
+	pausedUntil time.Time
 
 	mutex   sync.Mutex
 	waiting []delivered
@@ -124,7 +126,7 @@ func (a *acknowledger) finish(ctx context.Context, subscription string, numbers 
 	if a.stream != nil && a.stream.subscription != subscription {
 		a.confirm(ctx)
 	}
-	if a.singly || !often && a.stream == nil {
+	if a.stream == nil && (a.singly || !often || a.last.Before(a.pausedUntil)) {
 		a.call(ctx, subscription, numbers)
 		return
 	}
@@ -165,20 +167,20 @@ func (a *acknowledger) rest(ctx context.Context) <-chan time.Time {
 }
 
 // acknowledge only logs a refusal: a refusal means that the subscription is gone, and then nothing of it is delivered
-// again. It takes a number away that belongs to a replaced stream: the message comes again under a new number, is recognized
-// as handled, and is acknowledged then.
+// again. It takes numbers away that belong to a replaced stream: the messages come again under new numbers, are recognized
+// as handled, and are acknowledged then.
 func (a *acknowledger) acknowledge(
 	ctx context.Context, subscription string, numbers *[]int64,
 ) (acknowledged *openintentv1.Subscription, err error) {
 	for len(*numbers) > 0 {
 		acknowledged, err = a.receiver.client.raw.Subscriptions.AcknowledgeDeliveries(ctx,
 			&openintentv1.AcknowledgeDeliveriesRequest{SubscriptionId: subscription, Numbers: *numbers})
-		number, again := comesAgain(err)
+		number, through, again := comesAgain(err)
 		if !again || !slices.Contains(*numbers, number) {
 			break
 		}
-		a.receiver.log.debug("could not acknowledge a delivery that comes again", err)
-		*numbers = slices.DeleteFunc(*numbers, func(n int64) bool { return n == number })
+		a.receiver.log.debug("could not acknowledge deliveries that come again", err)
+		*numbers = slices.DeleteFunc(*numbers, func(n int64) bool { return number <= n && n <= through })
 		err = nil
 	}
 	if err != nil && !retryable(FromError(err)) {
@@ -188,14 +190,18 @@ func (a *acknowledger) acknowledge(
 	return acknowledged, err
 }
 
-// comesAgain returns the number of the delivery that the server refused to acknowledge because it comes again.
-func comesAgain(err error) (number int64, again bool) {
+// comesAgain returns which deliveries the server refused to acknowledge because they come again: the first, and up to which number all
+// of the request do.
+func comesAgain(err error) (number, through int64, again bool) {
 	var refused *Error
 	if !errors.As(FromError(err), &refused) || refused.Reason != reasonComesAgain {
-		return 0, false
+		return 0, 0, false
 	}
 	number, err = strconv.ParseInt(refused.Metadata["number"], 10, 64)
-	return number, err == nil
+	if through, _ = strconv.ParseInt(refused.Metadata["through"], 10, 64); through < number {
+		through = number // a server of an earlier release
+	}
+	return number, through, err == nil
 }
 
 // take returns the next numbers, all of one subscription; none when nothing waits.
