@@ -68,7 +68,7 @@ func (s *Service) checkFree(ctx context.Context, invite *keys.Key, agent string)
 	})
 }
 
-// Sweep takes the guests of ended invites off the member lists. On this server their streams end first, so that they say why.
+// Sweep takes the guests of ended invites off the member lists. It lets this server end their streams first, so that they say why.
 func (s *Service) Sweep(ctx context.Context) error {
 	var ended []*keys.Key
 	err := s.db.Read(ctx, func(tx *database.Tx) (err error) {

@@ -53,7 +53,7 @@ func (s *Service) changed(ctx context.Context, what string, k *Key, by caller.Ca
 	s.LookAgain(ctx)
 }
 
-// LookAgain runs the hooks of OnChanged, for a change that another server may have made.
+// LookAgain runs the hooks of OnChanged. It is for whoever has found that a key is over, by its time or by another server's change.
 func (s *Service) LookAgain(ctx context.Context) {
 	for _, fn := range s.onChanged {
 		fn(ctx)

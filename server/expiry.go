@@ -56,9 +56,9 @@ func (e *expiries) end(now time.Time) {
 	}
 }
 
-// causeOf returns why a key is over, if a call that waited under it was denied; otherwise it returns the call's own error. When an
+// orEnded returns why a key is over, if a call that waited under it was denied; otherwise it returns the call's own error. When an
 // invite ends, a guest's stream may notice that the guest is no member any more before it notices that the key is over.
-func (k *Keys) causeOf(key *apiKey, err error) error {
+func (k *Keys) orEnded(key *apiKey, err error) error {
 	var denied *fault.Fault
 	if key == nil || !errors.As(err, &denied) || denied.Kind != fault.Denied {
 		return err

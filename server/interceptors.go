@@ -96,7 +96,7 @@ func (i *interceptors) one(
 	}
 	defer release()
 	response, err = answer(ctx, call)
-	return response, i.keys.causeOf(call.key, causeOf(ctx, call.exchange.cause(err)))
+	return response, i.keys.orEnded(call.key, causeOf(ctx, call.exchange.cause(err)))
 }
 
 // stream handles a streaming call; its requests are prepared as the service receives them. For a request that breaks
@@ -120,7 +120,7 @@ func (i *interceptors) stream(
 	defer leave()
 	prepare := func(request any) error { return i.prepare(ctx, call, request) }
 	err = handler(service, &preparedStream{ServerStream: stream, ctx: ctx, prepare: prepare})
-	return i.keys.causeOf(call.key, causeOf(ctx, call.exchange.cause(err)))
+	return i.keys.orEnded(call.key, causeOf(ctx, call.exchange.cause(err)))
 }
 
 // enter counts a stream, or refuses it when there are too many.

@@ -293,13 +293,13 @@ func TestAWaitUnderAnEndedKeyIsNotDenied(t *testing.T) {
 	} {
 		_, key, err := h.known.identify(t.Context(), metadata.Pairs("x-api-key", secret))
 		require.NoError(t, err)
-		require.ErrorIs(t, h.known.causeOf(key, denied), denied)
+		require.ErrorIs(t, h.known.orEnded(key, denied), denied)
 		end()
-		require.ErrorIs(t, h.known.causeOf(key, denied), errKeyRemoved)
-		require.ErrorIs(t, h.known.causeOf(key, failed), failed)
-		require.NoError(t, h.known.causeOf(key, nil))
+		require.ErrorIs(t, h.known.orEnded(key, denied), errKeyRemoved)
+		require.ErrorIs(t, h.known.orEnded(key, failed), failed)
+		require.NoError(t, h.known.orEnded(key, nil))
 	}
-	require.ErrorIs(t, h.known.causeOf(nil, denied), denied, "a call that does not wait")
+	require.ErrorIs(t, h.known.orEnded(nil, denied), denied, "a call that does not wait")
 }
 
 // While the database is away, the keys that are remembered go on for a minute. Then nobody is told that a key is unknown.

@@ -52,8 +52,9 @@
 //
 // An acknowledgement of a delivery that is not stored yet waits until it is, on every replica (acknowledge_ahead.go). At the replica of
 // the stream it reads nothing itself: the transaction that stores it also finds out how the subscription is then (settling_state.go).
-// An acknowledgement on a stream of acknowledgements (acknowledge_stream.go) waits for nothing: the ledger only notes it, and it is stored
-// within a second. The answer at the end of that stream waits until all of them are stored.
+// An acknowledgement on a stream of acknowledgements (acknowledge_stream.go) waits for nothing if the ledger knows the delivery: it only
+// notes that, and stores it about a second later, or at once if the stream of deliveries waits for the room. The answer at the end of the
+// stream of acknowledgements waits until all of them are stored.
 //
 // A subscription may let messages wait for company: with compose, until their sender is silent; with digests, until it is time for a
 // summary. What waits, and for how long, is decided in subscriptions/waiting. Whoever gathers stores what waits, without a number, in the transaction that moves the position
@@ -143,6 +144,7 @@
 // process starts). A consumer whose client no longer accepts anything is replaced somewhat later. When the database loses
 // commits, positions and deliveries go back together. A stream of an own log that has sent a lost number ends, and a gatherer
 // forgets how far it had read logs that lost entries. The subscriptions of a departed agent, and expired subscriptions, deliver
-// nothing more from that moment on, whether or not the sweep has run. If the agent leaves at another replica and the wake-up is lost, a
-// stream may still send it what is handed over, which is not sent to it by name, until it stores the first of that, a moment later. Their dead letters can be read until they are deleted.
+// nothing more from that moment on, whether or not the sweep has run. Their dead letters can be read until they are deleted. There is one
+// exception: if the agent leaves at another replica and the wake-up is lost, its stream goes on for a moment. Until it stores the first
+// of these deliveries, it may send what it is handed over, except messages to the agent by name.
 package subscriptions

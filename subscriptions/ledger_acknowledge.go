@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// noteDelay is how long an acknowledgement for which nobody waits may wait to be stored.
+	// noteDelay is after which time an acknowledgement for which nobody waits has to be stored. If it comes while the ledger is being
+	// stored, that time begins at the end of the commit.
 	noteDelay = time.Second
 	// lagSmoothing is over how many acknowledgements, roughly, the time that an agent needs is smoothed.
 	lagSmoothing = 8

@@ -14,10 +14,11 @@ import (
 )
 
 const (
-	// settleDelay is how long a delivery that was sent may wait to be stored. What is acknowledged within that time is never
+	// settleDelay is the least time that a delivery that was sent may wait to be stored. What is acknowledged within its time is seldom
 	// stored. If the server dies, the deliveries of this time come again as first attempts.
 	settleDelay = 50 * time.Millisecond
-	// longestSettleDelay bounds that time when storing takes long.
+	// longestSettleDelay is the longest such time. It grows when storing takes long (settler.patience) and when the agent takes long to
+	// acknowledge (ledger.patience).
 	longestSettleDelay = time.Second
 	// settleRetry is how long to wait before trying again what could not be stored.
 	settleRetry = 250 * time.Millisecond

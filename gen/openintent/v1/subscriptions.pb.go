@@ -1599,7 +1599,7 @@ func (x *StreamAcknowledgementsRequest) GetNumbers() []int64 {
 // StreamAcknowledgementsResponse says that all acknowledgements of the stream are stored.
 type StreamAcknowledgementsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many numbers the stream has acknowledged.
+	// How many numbers the stream has acknowledged. A repeated number counts again.
 	Acknowledged  int64 `protobuf:"varint,1,opt,name=acknowledged,proto3" json:"acknowledged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

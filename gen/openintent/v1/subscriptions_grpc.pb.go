@@ -71,16 +71,20 @@ type SubscriptionServiceClient interface {
 	FetchDeliveries(ctx context.Context, in *FetchDeliveriesRequest, opts ...grpc.CallOption) (*FetchDeliveriesResponse, error)
 	// AcknowledgeDeliveries says that deliveries are done. If a number was not delivered yet, the call is INVALID_ARGUMENT and acknowledges
 	// nothing; a number that was acknowledged before is harmless. If the stream that sent a delivery was replaced before the server stored it,
-	// its message comes again, and acknowledging its number is ABORTED with reason DELIVERY_COMES_AGAIN; `through` leaves such deliveries
-	// alone. A number of a dead letter takes it out of the dead letters; `through` leaves
-	// dead letters alone. A request with neither is INVALID_ARGUMENT.
+	// its message comes again, and acknowledging its number is ABORTED with reason DELIVERY_COMES_AGAIN, whose metadata says that this is true
+	// of all numbers of the request from `number` through `through`. A cumulative acknowledgement leaves such deliveries alone. A number of a
+	// dead letter takes it out of the dead letters; a cumulative acknowledgement leaves dead letters alone. A request with neither is
+	// INVALID_ARGUMENT.
 	AcknowledgeDeliveries(ctx context.Context, in *AcknowledgeDeliveriesRequest, opts ...grpc.CallOption) (*Subscription, error)
 	// StreamAcknowledgements acknowledges deliveries of one subscription without an answer to each request, for agents that finish deliveries
-	// often. The server stores the acknowledgements within a second, many of them at a time. When the client has ended its side of the stream,
-	// the server stores what is left and answers. Until then an acknowledgement may be lost, and its delivery come again. A stream that ends
-	// without an answer may have lost any of its acknowledgements; acknowledge their numbers once more with AcknowledgeDeliveries, which is
-	// harmless. If a number cannot be acknowledged, the stream ends with the refusal of AcknowledgeDeliveries. If another stream of deliveries
-	// took over before the acknowledgements were stored, it ends with ABORTED and reason ACKNOWLEDGEMENTS_LOST. Not over REST.
+	// often. If the stream of deliveries runs on the same server, the server stores the acknowledgements about a second later, many of them at a
+	// time; otherwise it stores those of each request before it takes the next one. When the client has ended its side of the stream, the
+	// server stores what is left and answers. Until then any acknowledgement may be lost, so keep the numbers, and end the stream now and then. A
+	// delivery whose acknowledgement was lost comes again, or becomes a dead letter after its last attempt. If a stream ends without an
+	// answer, acknowledge its numbers once more with AcknowledgeDeliveries, which is harmless. If a number cannot be acknowledged, the stream
+	// ends with the refusal of AcknowledgeDeliveries. If the acknowledgements may not be stored, for example because another stream of
+	// deliveries took over before, it ends with ABORTED and reason ACKNOWLEDGEMENTS_LOST. The stream counts as one of the caller's streams.
+	// Not over REST.
 	StreamAcknowledgements(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[StreamAcknowledgementsRequest, StreamAcknowledgementsResponse], error)
 	// ListDeadLetters lists the deliveries that the server gave up, by number.
 	ListDeadLetters(ctx context.Context, in *ListDeadLettersRequest, opts ...grpc.CallOption) (*ListDeadLettersResponse, error)
@@ -249,16 +253,20 @@ type SubscriptionServiceServer interface {
 	FetchDeliveries(context.Context, *FetchDeliveriesRequest) (*FetchDeliveriesResponse, error)
 	// AcknowledgeDeliveries says that deliveries are done. If a number was not delivered yet, the call is INVALID_ARGUMENT and acknowledges
 	// nothing; a number that was acknowledged before is harmless. If the stream that sent a delivery was replaced before the server stored it,
-	// its message comes again, and acknowledging its number is ABORTED with reason DELIVERY_COMES_AGAIN; `through` leaves such deliveries
-	// alone. A number of a dead letter takes it out of the dead letters; `through` leaves
-	// dead letters alone. A request with neither is INVALID_ARGUMENT.
+	// its message comes again, and acknowledging its number is ABORTED with reason DELIVERY_COMES_AGAIN, whose metadata says that this is true
+	// of all numbers of the request from `number` through `through`. A cumulative acknowledgement leaves such deliveries alone. A number of a
+	// dead letter takes it out of the dead letters; a cumulative acknowledgement leaves dead letters alone. A request with neither is
+	// INVALID_ARGUMENT.
 	AcknowledgeDeliveries(context.Context, *AcknowledgeDeliveriesRequest) (*Subscription, error)
 	// StreamAcknowledgements acknowledges deliveries of one subscription without an answer to each request, for agents that finish deliveries
-	// often. The server stores the acknowledgements within a second, many of them at a time. When the client has ended its side of the stream,
-	// the server stores what is left and answers. Until then an acknowledgement may be lost, and its delivery come again. A stream that ends
-	// without an answer may have lost any of its acknowledgements; acknowledge their numbers once more with AcknowledgeDeliveries, which is
-	// harmless. If a number cannot be acknowledged, the stream ends with the refusal of AcknowledgeDeliveries. If another stream of deliveries
-	// took over before the acknowledgements were stored, it ends with ABORTED and reason ACKNOWLEDGEMENTS_LOST. Not over REST.
+	// often. If the stream of deliveries runs on the same server, the server stores the acknowledgements about a second later, many of them at a
+	// time; otherwise it stores those of each request before it takes the next one. When the client has ended its side of the stream, the
+	// server stores what is left and answers. Until then any acknowledgement may be lost, so keep the numbers, and end the stream now and then. A
+	// delivery whose acknowledgement was lost comes again, or becomes a dead letter after its last attempt. If a stream ends without an
+	// answer, acknowledge its numbers once more with AcknowledgeDeliveries, which is harmless. If a number cannot be acknowledged, the stream
+	// ends with the refusal of AcknowledgeDeliveries. If the acknowledgements may not be stored, for example because another stream of
+	// deliveries took over before, it ends with ABORTED and reason ACKNOWLEDGEMENTS_LOST. The stream counts as one of the caller's streams.
+	// Not over REST.
 	StreamAcknowledgements(grpc.ClientStreamingServer[StreamAcknowledgementsRequest, StreamAcknowledgementsResponse]) error
 	// ListDeadLetters lists the deliveries that the server gave up, by number.
 	ListDeadLetters(context.Context, *ListDeadLettersRequest) (*ListDeadLettersResponse, error)
