@@ -325,12 +325,14 @@ func TestASenderMayAskAboutWhomTheListHas(t *testing.T) {
 		}
 		_, err := h.tryRead(as("d"), open, sent[0].GetId())
 		require.NoError(t, err)
+		h.list(t, "z", &listRequest{ChannelId: open}) // which offers z what is for everybody
+		h.flushOffers(t)
 		h.reply(t, "c", open, sent[1].GetId(), "yes")
 		h.register(t, "c", "clerk")
 		for i, m := range sent {
 			listed, err := h.tryDeliveries(as("a"), m)
 			require.NoError(t, err)
-			for _, agent := range []string{"b", "c", "d", "e", "creator"} {
+			for _, agent := range []string{"b", "c", "d", "e", "creator", "z"} {
 				_, rules := h.asksOf(as("a"), t, m, agent)
 				has := false
 				for _, one := range listed {

@@ -2,8 +2,10 @@
 // (RFC-0021 sections 2 to 7). This room holds the calls. What they share lives in the rooms inside, each of which imports only
 // those before it:
 //
-//	message ──> wake ──┬──> writing
-//	                   └──> reading ──> following
+//	message ──> wake, claim, reaction, obligation, dialogue
+//	claim, obligation ──> attention
+//	wake, claim, obligation, dialogue ──> writing
+//	wake, attention ──> reading ──> following
 //
 // # Sending
 //

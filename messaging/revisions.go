@@ -96,7 +96,7 @@ func loadRevisions(seen *Sighting, page *pages.Page, after int64) (found []messa
 func (s *Service) storeRevision(seen *Sighting, before message.Revision, edited *message.Message) error {
 	after := edited.Revision()
 	if after.Number > maxRevisions {
-		return tooManyRevisions(edited, "it was edited %d times; at most %d are allowed", before.Number-1, maxRevisions-1)
+		return tooManyRevisions(edited, "it can be edited %d times at most", maxRevisions-1)
 	}
 	kept, err := keptBytes(seen)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Service) storeRevision(seen *Sighting, before message.Revision, edited 
 		kept += len(r.Payload) + len(r.Metadata)
 	}
 	if most := keptContents * s.maxPayloadBytes; kept > most {
-		return tooManyRevisions(edited, "its revisions would have %d bytes together; at most %d are allowed", kept, most)
+		return tooManyRevisions(edited, "together they can have %d bytes at most", most)
 	}
 	if err := seen.Annotate(message.AnnotationEdit, edited.Sender, message.AnnotationDetails{Revision: after.Number}); err != nil {
 		return err

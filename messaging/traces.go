@@ -69,7 +69,7 @@ func (t *traces) statements(tx *database.Tx, m *message.Message, name string) []
 	statements = append(statements, claims)
 	if message.ToEveryone(m.Target) {
 		statements = append(statements, t.timed("SELECT agent_id, offered_at FROM channel_offers"+
-			" WHERE intent_no = ? AND channel_no = ? AND ordinal >= ? AND agent_id > ? ORDER BY agent_id",
+			" WHERE intent_no = ? AND channel_no = ? AND ordinal >= ? AND agent_id "+t.compared+" ? ORDER BY agent_id",
 			[]any{m.IntentNo, m.ChannelNo, m.Ordinal, name}, func(r *record, at int64) { r.offered = database.Time(at) }))
 	}
 	return statements

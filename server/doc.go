@@ -31,8 +31,7 @@
 //  8. The service runs. Whatever error comes back, from here or from any step above, is turned into a status in one
 //     place: toStatus.
 //
-// On both faces, every step except 6 and 7 happens before the request is read. For gRPC, earlyRegistrar arranges
-// that.
+// On both faces, steps 1 to 5 happen before the request is read. For gRPC, earlyRegistrar arranges that.
 //
 // # How much memory others can make the server use
 //

@@ -27,7 +27,7 @@ func (s *Service) acknowledgeAhead(
 ) (*openintentv1.Subscription, error) {
 	l := s.ledgerOf(ctx, req.GetSubscriptionId())
 	if l == nil || len(req.GetNumbers()) == 0 || req.Through != nil {
-		return nil, nil // whoever looks finds out what is wrong
+		return nil, nil // only the database can answer this
 	}
 	state, done, err := l.acknowledge(ctx, sorted(req.GetNumbers()), 0)
 	if err != nil || !done || state == nil {

@@ -72,8 +72,8 @@ type acknowledging struct {
 	service      *Service
 	subscription string
 	count        int64
-	// noted is the ledger in which the last acknowledgements were noted, or nil. deaths is how many dead letters it had found before
-	// that.
+	// noted is the ledger in which the last acknowledgements were noted, or nil. deaths is how often that ledger had
+	// found dead letters among what was acknowledged before that.
 	noted  *ledger
 	deaths int
 }
@@ -95,7 +95,7 @@ func (a *acknowledging) take(ctx context.Context, req *openintentv1.StreamAcknow
 		}
 	}
 	if l != nil && a.noted == nil {
-		a.deaths = l.found()
+		a.deaths = l.deathsFound()
 	}
 	if l != nil && l.note(req.GetNumbers()) {
 		a.noted = l

@@ -103,7 +103,7 @@ func (s *subscription) letWait(req *openintentv1.CreateSubscriptionRequest) erro
 	s.compose, s.digestSeconds = req.GetCompose(), int64(req.GetDigestSeconds())
 	switch {
 	case s.digestSeconds == 0 && req.MaxChars != nil:
-		return fault.BadField("max_chars", "it bounds digests; give digest_seconds too, or leave it out.")
+		return fault.BadField("max_chars", "it bounds digests; give digest_seconds too, or leave out max_chars.")
 	case s.compose && s.posted():
 		return fault.BadField("compose", "webhooks get each message by itself; leave out compose, or leave out the webhook.")
 	case s.digestSeconds > 0 && s.posted():

@@ -29,9 +29,9 @@
 // failed. A delivery that is not acknowledged in time is due again, and becomes a dead letter after the last attempt.
 //
 // A stream sends what is new before that is stored (ahead.go). It numbers it from a block of numbers that it has reserved, and
-// notes it in its ledger (ledger.go). One goroutine of the replica stores what the ledgers hold (settling.go): in one transaction for many
-// subscriptions, up to the newest delivery of each that is acknowledged or old enough, rows for everything that is not acknowledged, the
-// positions, and the highest of these numbers. What was acknowledged by then gets no row. No position passes what is younger.
+// notes it in its ledger (ledger.go). One goroutine of the replica stores what the ledgers hold (settling.go). In one transaction for many
+// subscriptions it stores rows for what is not acknowledged, the positions, and the highest number given. It goes up to the newest delivery
+// of each that is acknowledged or old enough. What was acknowledged by then gets no row. No position passes what is younger.
 //
 //	intents' logs ──read──> stream ──send──> client
 //	                           └─> ledger ──settle──> deliveries, positions <── acknowledge
@@ -121,7 +121,7 @@
 //   - Posts keep their order within a channel, and within an intent's logged events. A delivery is posted only after everything
 //     ahead of it was delivered, or was given up or skipped and that outcome is stored (posting_order.go). A delivery is posted
 //     under the same id each time.
-//   - A delivery with a number above offered_through is not stored as made, and is not acknowledged before it is.
+//   - A delivery with a number above offered_through is stored as not yet made. Nobody can acknowledge it before it is stored as made.
 //   - A message waits in at most one window, and is then in one delivery. Nothing that must be answered waits in a digest, and nothing waits
 //     longer than its window.
 //   - All times are the database's. Everyone who looks decides from the time whether something is due or given up; the sweep

@@ -46,7 +46,7 @@ type ledger struct {
 	moved             map[int64]struct{}
 	// unfinished contains the deliveries that the stream has sent and that nobody has acknowledged, by number.
 	unfinished map[int64]unfinishedDelivery
-	// unsettled contains the deliveries that are not stored, and acknowledged the numbers that are acknowledged and not settled so.
+	// unsettled contains the deliveries that are not stored, and acknowledged the numbers whose acknowledgement is not stored.
 	unsettled    []sentDelivery
 	acknowledged map[int64]struct{}
 	// noted is when the first of the acknowledged came for which nobody waits (ledger_acknowledge.go); it is zero if there is none. deaths is
@@ -57,15 +57,15 @@ type ledger struct {
 	lag time.Duration
 	// whole is true if the next time everything that was sent is stored, however young it is.
 	whole bool
-	// awaited is true when the stream waits for deliveries to be finished.
+	// awaited is true when the stream waits for room (await).
 	awaited bool
 	waiters []chan settlement
 	// described is true if somebody waits for the subscription's state, too.
 	described bool
 	// lost says why the ledger was fenced.
 	lost error
-	// times is how often the ledger was stored or deliveries were noted as acknowledged.
-	times int
+	// changes is how often the ledger was stored or deliveries were noted as acknowledged.
+	changes int
 }
 
 // sentDelivery is the number of a delivery and when it was sent, by the process's clock.
@@ -91,16 +91,16 @@ type ledgerState struct {
 	positions    map[int64]int64
 	settled, end int64
 	// unsettled is how many deliveries are neither stored nor acknowledged. due is when the first of them is due again; it is zero
-	// without one. times is how often something could have become different.
-	unsettled, times int
-	due              time.Time
+	// without one. changes is how often something could have become different.
+	unsettled, changes int
+	due                time.Time
 }
 
 // state returns a copy of what decides what to read, or the reason why the ledger was fenced.
 func (l *ledger) state() (ledgerState, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	state := ledgerState{positions: maps.Clone(l.positions), settled: l.settled, end: l.end, times: l.times}
+	state := ledgerState{positions: maps.Clone(l.positions), settled: l.settled, end: l.end, changes: l.changes}
 	for _, sent := range l.unsettled {
 		if d, waits := l.unfinished[sent.number]; waits {
 			state.unsettled++
@@ -187,7 +187,7 @@ func (l *ledger) move(intentNo, position int64) {
 func (l *ledger) await(looked ledgerState) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if l.awaited = l.times == looked.times; l.awaited && l.blocks() {
+	if l.awaited = l.changes == looked.changes; l.awaited && l.blocks() {
 		l.settler.add(l, 0)
 	}
 	return l.awaited
@@ -356,9 +356,9 @@ func (l *ledger) entry(whole bool) *entry {
 func (l *ledger) noteSettled(e *entry) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.settled, l.last, l.end = e.given, e.last, e.end
-	l.times++
-	l.unsettled = slices.DeleteFunc(l.unsettled, func(sent sentDelivery) bool { return sent.number <= e.given })
+	l.settled, l.last, l.end = e.stored.offered, e.stored.last, e.stored.reserved
+	l.changes++
+	l.unsettled = slices.DeleteFunc(l.unsettled, func(sent sentDelivery) bool { return sent.number <= e.stored.offered })
 	for _, number := range e.acknowledged {
 		delete(l.acknowledged, number)
 	}

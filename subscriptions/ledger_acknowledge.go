@@ -15,7 +15,7 @@ const (
 )
 
 // acknowledge acknowledges deliveries that this stream has sent. If it returns false without an error, everything up to the
-// highest number is stored or lost, and the caller acknowledges in the database. If it returns true, state is the subscription's state
+// highest number is stored, lost, or was never given by this stream, and the caller acknowledges in the database. If it returns true, state is the subscription's state
 // after that, if it is known.
 func (l *ledger) acknowledge(ctx context.Context, numbers []int64, through int64) (state *summary, done bool, err error) {
 	l.mutex.Lock()
@@ -92,7 +92,7 @@ func (l *ledger) note(numbers []int64) bool {
 		l.noted = processTime()
 	}
 	l.settler.add(l, l.noteWithin(processTime()))
-	l.times++
+	l.changes++
 	if l.awaited && !l.blocks() {
 		l.awaited = false
 		l.wake()
@@ -122,8 +122,8 @@ func (l *ledger) blocks() bool {
 	return false
 }
 
-// found returns how often some of what was acknowledged turned out to be dead letters.
-func (l *ledger) found() (deaths int) {
+// deathsFound returns how often some of what was acknowledged turned out to be dead letters.
+func (l *ledger) deathsFound() int {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.deaths
@@ -144,12 +144,12 @@ func (l *ledger) storeAcknowledged(ctx context.Context) error {
 	return nil
 }
 
-// settleNoted waits until everything is stored that was noted, and returns whether it was. deaths is what found returned before that was
+// settleNoted waits until everything is stored that was noted, and returns whether it was. deaths is what deathsFound returned before that was
 // noted: a dead letter stays one unless whoever acknowledges it waits.
 func (l *ledger) settleNoted(ctx context.Context, deaths int) (stored bool, err error) {
 	err = l.storeAcknowledged(ctx)
 	if errors.Is(err, errConsumerLost) {
 		return false, nil
 	}
-	return err == nil && l.found() == deaths, err
+	return err == nil && l.deathsFound() == deaths, err
 }

@@ -65,8 +65,8 @@ func (o *offering) prepare(no int64, at time.Time, limit int) []database.Stateme
 }
 
 // offer prepares due deliveries for a consumer. It reads their contents. Then, under the subscription's lock, it counts an
-// attempt for each delivery that nobody else was offered meanwhile. It finishes deliveries without content. So a crash after
-// the commit costs an attempt, and a crash before it costs nothing. An empty consumer stands for a fetch, which is refused
+// attempt for each delivery that nobody else was offered meanwhile. So a crash after the commit costs an attempt, and a crash before it
+// costs nothing. It finishes deliveries without content. An empty consumer stands for a fetch, which is refused
 // while somebody else has the lease.
 func (s *Service) offer(ctx context.Context, sub *subscription, consumer string, due []delivery) ([]parcel, error) {
 	parcels, gone, err := s.pack(ctx, sub, due)

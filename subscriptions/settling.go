@@ -75,11 +75,17 @@ type entry struct {
 	described bool
 	state     *summary
 
+	// stored is what the transaction makes of settled, last and end.
+	stored reached
+
 	// skipped, refused and dead are the outcome. skipped is true if somebody else had locked the subscription; refused says
 	// why the ledger counts for nothing any more. beyond is true if a log has lost what was sent.
 	skipped, dead, beyond bool
 	refused               error
 }
+
+// reached are numbers of a subscription: up to where deliveries are stored, the newest one, and the last reserved one.
+type reached struct{ offered, last, reserved int64 }
 
 func newSettler(db *database.DB, logger *slog.Logger) *settler {
 	return &settler{
@@ -108,7 +114,7 @@ func (s *settler) of(no int64) *ledger {
 	return s.byNo[no]
 }
 
-// named is of for a subscription's id.
+// named is like of, by the subscription's id.
 func (s *settler) named(id string) *ledger {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -125,9 +131,7 @@ func (s *settler) remove(l *ledger) {
 	}
 }
 
-// add notes that a ledger has something to store, no later than after some time. No time means that somebody waits for it.
-//
-// It returns false if the settler has ended.
+// add asks for a ledger to be stored within some time; 0 means without delay. It returns false if the settler has ended.
 func (s *settler) add(l *ledger, within time.Duration) bool {
 	at := time.Time{}
 	if within > 0 {
@@ -193,11 +197,10 @@ func (s *settler) run() {
 		if len(ledgers) > 0 {
 			s.took.Store(int64(processTime().Sub(began)))
 		}
-		switch {
-		case len(ledgers) > 0 && !stopped:
-		case stopped:
+		if stopped {
 			return
-		default:
+		}
+		if len(ledgers) == 0 {
 			s.rest(next)
 		}
 	}

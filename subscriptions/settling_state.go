@@ -78,7 +78,7 @@ func (e *entry) describe(locked *subscription, before *standing) {
 		return
 	}
 	after := *locked
-	after.lastNumber, after.offeredThrough, after.reservedThrough = e.last, e.given, e.end
+	after.lastNumber, after.offeredThrough, after.reservedThrough = e.stored.last, e.stored.offered, e.stored.reserved
 	state := &summary{subscription: &after, outstanding: before.outstanding, dead: before.dead}
 	for _, made := range before.acknowledged {
 		if made {

@@ -127,7 +127,7 @@ func sendEntries(tx *database.Tx, entries []*entry, locked map[int64]*subscripti
 	var nos []int64 // whose rows these are
 	var finished pairs
 	var entered, moved places
-	var through, given, reserved, settled []int64
+	var offered, lastNumbers, reserved, settled []int64
 	for _, e := range entries {
 		if e.skipped || e.refused != nil {
 			continue
@@ -150,9 +150,9 @@ func sendEntries(tx *database.Tx, entries []*entry, locked map[int64]*subscripti
 				moved.add(e.ledger.no, intentNo, position)
 			}
 		}
-		e.given, e.last, e.end = max(e.given, s.offeredThrough), max(e.given, e.last), e.end+e.further
-		settled, through = append(settled, e.ledger.no), append(through, e.given)
-		given, reserved = append(given, e.last), append(reserved, e.end)
+		e.stored = reached{offered: max(e.given, s.offeredThrough), last: max(e.given, e.last), reserved: e.end + e.further}
+		settled, offered = append(settled, e.ledger.no), append(offered, e.stored.offered)
+		lastNumbers, reserved = append(lastNumbers, e.stored.last), append(reserved, e.stored.reserved)
 	}
 	if len(settled) == 0 {
 		return
@@ -162,8 +162,8 @@ func sendEntries(tx *database.Tx, entries []*entry, locked map[int64]*subscripti
 	tx.SendWithCommit(entered.insert(tx)...)
 	tx.SendWithCommit(moved.update(tx)...)
 	tx.SendWithCommit(tx.Update("subscriptions", []database.Column{{Name: "subscription_no", Values: settled}}, []database.Column{
-		{Name: "offered_through", Values: through},
-		{Name: "last_number", Values: given},
+		{Name: "offered_through", Values: offered},
+		{Name: "last_number", Values: lastNumbers},
 		{Name: "reserved_through", Values: reserved},
 	})...)
 }

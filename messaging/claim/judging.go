@@ -63,7 +63,8 @@ func toJudge(tx *database.Tx, from Round, looked, limit int) (suspects []Suspect
 		}
 		return err
 	}
-	return suspects, next, tx.Pipeline(statement)
+	err = tx.Pipeline(statement)
+	return suspects, next, err
 }
 
 // judging returns the statement that looks for claims to judge. The numbers of rows are part of its text, because PostgreSQL plans a

@@ -22,7 +22,7 @@ func RootPosition(tx *database.Tx, l Snapshot, id string) (position int64, err e
 		return 0, nil
 	}
 	scan := func(row database.Row) error { return row.Scan(&position) }
-	return position, tx.Pipeline(database.Statement{
+	err = tx.Pipeline(database.Statement{
 		SQL: "SELECT position FROM messages WHERE id = ? AND intent_no = ? AND channel_no = ?" +
 			" AND thread_position IS NULL AND correlation_position IS NULL",
 		Args: []any{id, l.Channel.IntentNo, l.Channel.ChannelNo}, Scan: scan,
@@ -31,15 +31,17 @@ func RootPosition(tx *database.Tx, l Snapshot, id string) (position int64, err e
 			" AND intent_no = ? AND channel_no = ? LIMIT 1",
 		Args: []any{id, l.Channel.IntentNo, l.Channel.ChannelNo}, Scan: scan,
 	})
+	return position, err
 }
 
 // PositionOf returns the position of the message with an ordinal; 0 if it is no longer retained.
 func PositionOf(tx *database.Tx, l Snapshot, ordinal int64) (position int64, err error) {
-	return position, tx.Pipeline(database.Statement{
+	err = tx.Pipeline(database.Statement{
 		SQL:  "SELECT position FROM messages WHERE intent_no = ? AND channel_no = ? AND ordinal = ?",
 		Args: []any{l.Channel.IntentNo, l.Channel.ChannelNo, ordinal},
 		Scan: func(row database.Row) error { return row.Scan(&position) },
 	})
+	return position, err
 }
 
 // Next reads the next page of the thread, and turns the query to the one after it. It also tells whether there is none after it.

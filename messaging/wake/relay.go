@@ -50,7 +50,7 @@ func noticesOf(topics []any) []string {
 	return notices
 }
 
-// noticeOf writes a topic as text. Every type of topic has a notice, so that all wake-ups travel.
+// noticeOf writes a topic as text. Every type of topic has a notice, except ReplicaTopic, which no hub passes on.
 func noticeOf(topic any) string {
 	switch topic := topic.(type) {
 	case channels.Key:

@@ -41,8 +41,8 @@ type Draft struct {
 	Replying      bool
 
 	payload, metadata jsonvalue.Object
-	// given is what the sender says beyond RFC-0021; nil if it says nothing. Unless that includes whom the message mentions, if only
-	// nobody, words are what may be names in the message's text.
+	// given is what the sender says beyond RFC-0021; nil if it says nothing. words are the words of the message's text that may be names of
+	// agents. There are none if the sender itself says whom the message mentions, even if that is nobody.
 	given *message.Conversation
 	words []string
 	// conversation is what the message carries, once the draft is admitted.
@@ -50,7 +50,7 @@ type Draft struct {
 	// Given are payload and metadata as they came over gRPC. They go back in the same form.
 	Given     message.Content
 	ExpiresAt time.Time
-	// Timeout, if it is not 0, is when the message expires, counted from the time of storing. Then ExpiresAt is not given.
+	// Timeout is how long after it is stored the message expires; 0 means that ExpiresAt counts.
 	Timeout time.Duration
 
 	// replaces names the message that has to be the document's content, if the draft is a document; nil for whichever is.
