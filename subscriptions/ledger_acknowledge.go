@@ -14,9 +14,9 @@ const (
 	lagSmoothing = 8
 )
 
-// acknowledge acknowledges deliveries that this stream has sent. If it returns false without an error, everything up to the
-// highest number is stored, lost, or was never given by this stream, and the caller acknowledges in the database. If it returns true, state is the subscription's state
-// after that, if it is known.
+// acknowledge acknowledges deliveries that this stream has sent. If it returns false without an error, everything up to the highest number is
+// stored, lost, or was never given by this stream, and the caller acknowledges in the database. If it returns true, state is the
+// subscription's state after that, if it is known.
 func (l *ledger) acknowledge(ctx context.Context, numbers []int64, through int64) (state *summary, done bool, err error) {
 	l.mutex.Lock()
 	highest, known := max(through, last(numbers)), through == 0 && l.knows(numbers)
@@ -144,8 +144,8 @@ func (l *ledger) storeAcknowledged(ctx context.Context) error {
 	return nil
 }
 
-// settleNoted waits until everything is stored that was noted, and returns whether it was. deaths is what deathsFound returned before that was
-// noted: a dead letter stays one unless whoever acknowledges it waits.
+// settleNoted waits until everything is stored that was noted, and returns whether it was. deaths is what deathsFound returned before that
+// was noted: a dead letter stays one unless whoever acknowledges it waits.
 func (l *ledger) settleNoted(ctx context.Context, deaths int) (stored bool, err error) {
 	err = l.storeAcknowledged(ctx)
 	if errors.Is(err, errConsumerLost) {
