@@ -121,7 +121,8 @@
 //   - Posts keep their order within a channel, and within an intent's logged events. A delivery is posted only after everything
 //     ahead of it was delivered, or was given up or skipped and that outcome is stored (posting_order.go). A delivery is posted
 //     under the same id each time.
-//   - A delivery with a number above offered_through is stored as not yet made. Nobody can acknowledge it before it is stored as made.
+//   - A delivery with a number above offered_through is not stored, or stored as not yet made. Its acknowledgement is answered only when
+//     offered_through has passed it.
 //   - A message waits in at most one window, and is then in one delivery. Nothing that must be answered waits in a digest, and nothing waits
 //     longer than its window.
 //   - All times are the database's. Everyone who looks decides from the time whether something is due or given up; the sweep

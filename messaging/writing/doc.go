@@ -18,8 +18,8 @@
 // transaction, nothing is stored, and the writer reads and decides the batch as in the first picture. It does the same for a
 // batch with a refusal, a channel given by its name, a parent, a task, a document, an obligation or names in a text
 // (conversation_read.go), a request that takes an exact number of answers, an audience in doubt, or a brake that must be told, and
-// after a commit of unknown outcome. Both ways decide deadlines by the same rule (intents.Head.At). When another replica has moved a head in between, the writer does not guess
-// about that head until it has found it unmoved.
+// after a commit of unknown outcome. Both ways decide deadlines by the same rule (intents.Head.At). When another replica has moved a
+// head in between, the writer does not guess about that head until it has found it unmoved.
 //
 // A refused draft affects no other. A sender hears of its message only after the commit. Messages get their place under the
 // head's lock, which is held until the commit, so their order is the order of commits. appender (append.go) is the only code

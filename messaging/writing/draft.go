@@ -42,7 +42,7 @@ type Draft struct {
 
 	payload, metadata jsonvalue.Object
 	// given is what the sender says beyond RFC-0021; nil if it says nothing. words are the words of the message's text that may be names of
-	// agents. There are none if the sender itself says whom the message mentions, even if that is nobody.
+	// agents. They are not looked for if the sender gave a list of mentions, even an empty one.
 	given *message.Conversation
 	words []string
 	// conversation is what the message carries, once the draft is admitted.
