@@ -100,9 +100,14 @@ func (w *world) hold(t *rapid.T, s *subscriber, m *said, asks *openintentv1.GetA
 		return
 	}
 	changed := w.cause.messageID == m.GetId()
-	if s.summed[m.GetId()] && changed && (w.cause.act == "edit" || w.cause == cause{"claim", s.GetSubscriberId(), m.GetId()}) {
+	claimed := w.cause == cause{"claim", s.GetSubscriberId(), m.GetId()}
+	if s.summed[m.GetId()] && changed && (w.cause.act == "edit" || claimed) {
 		w.reached["asks after its digest"]++
 		s.full[m.GetId()] = true // it was handed over already
+		return
+	}
+	if claimed && s.GetDigestSeconds() > 0 && m.GetDirectedness() == ambient { // it may still wait for its digest; who claims it knows it
+		s.full[m.GetId()] = true
 		return
 	}
 	s.due[m.GetId()] = w.now
