@@ -21,11 +21,18 @@ func (s *Service) acknowledge(ctx context.Context, sub *subscription, numbers []
 		}
 	}
 	for {
-		letters, err := s.deadLettersAmong(ctx, sub.no, numbers)
-		if err != nil {
-			return err
+		err := s.changes.change(ctx, sub.no, wanted{numbers: numbers}, func(c *change) error {
+			if len(deadAmong(c.rows)) > 0 {
+				return errDeadAmong
+			}
+			return s.acknowledgeLocked(c, numbers, through)
+		})
+		if errors.Is(err, errDeadAmong) {
+			var letters []delivery
+			if letters, err = s.deadLettersAmong(ctx, sub.no, numbers); err == nil {
+				err = s.acknowledgeDead(ctx, sub.no, numbers, through, letters)
+			}
 		}
-		err = s.db.Write(ctx, func(tx *database.Tx) error { return s.acknowledgeIn(tx, sub, numbers, through, letters) })
 		var ahead *unsettledError
 		if !errors.As(err, &ahead) {
 			return err
@@ -36,35 +43,40 @@ func (s *Service) acknowledge(ctx context.Context, sub *subscription, numbers []
 	}
 }
 
-// acknowledgeIn acknowledges within a transaction. letters contains those of the numbered deliveries that were dead letters
-// before the transaction.
-func (s *Service) acknowledgeIn(tx *database.Tx, sub *subscription, numbers []int64, through int64, letters []delivery) error {
-	if err := lockHeads(tx, letters); err != nil {
-		return err
-	}
-	named, read := deliveriesNumbered(tx, sub.no, numbers)
-	locked, now, err := lock(tx, sub.no, read)
+// acknowledgeDead acknowledges deliveries of which some were dead letters before. It locks the intents of those before the subscription.
+func (s *Service) acknowledgeDead(ctx context.Context, no int64, numbers []int64, through int64, letters []delivery) error {
+	return s.db.Write(ctx, func(tx *database.Tx) error {
+		if err := lockHeads(tx, letters); err != nil {
+			return err
+		}
+		return changeIn(tx, no, wanted{numbers: numbers}, func(c *change) error {
+			if err := s.acknowledgeLocked(c, numbers, through); err != nil {
+				return err
+			}
+			return s.forgetDead(tx, c.locked, lockedAmong(c.rows, letters))
+		})
+	})
+}
+
+// acknowledgeLocked finishes deliveries of a locked subscription.
+func (s *Service) acknowledgeLocked(c *change, numbers []int64, through int64) error {
+	no := c.locked.no
+	through, err := c.locked.settledOf(numbers, through, c.now)
 	if err != nil {
 		return err
 	}
-	if through, err = locked.settledOf(numbers, through, now); err != nil {
-		return err
-	}
-	if waiting := firstUnposted(locked, *named); waiting != 0 {
+	if waiting := firstUnposted(c.locked, c.rows); waiting != 0 {
 		return notDelivered(waiting)
 	}
-	if err := s.forgetDead(tx, locked, lockedAmong(*named, letters)); err != nil {
-		return err
-	}
-	tx.SendWithCommit(deleteDeliveries(tx, sub.no, numbers)...)
+	c.delete(numbersOf(c.rows)...)
 	if through > 0 {
-		tx.SendWithCommit(database.Statement{
+		c.also(database.Statement{
 			SQL: "DELETE FROM subscription_deliveries WHERE subscription_no = ? AND number <= ? AND due_at IS NOT NULL" +
 				" AND dead_at IS NULL AND attempts > 0",
-			Args: []any{sub.no, through},
+			Args: []any{no, through},
 		})
 	}
-	tx.AfterCommit(func() { s.messaging.WakeSubscription(sub.no) })
+	c.tx.AfterCommit(func() { s.messaging.WakeSubscription(no) })
 	return nil
 }
 
@@ -187,31 +199,24 @@ func (s *Service) redriveSome(ctx context.Context, sub *subscription, numbers []
 		if err := lockHeads(tx, letters); err != nil {
 			return err
 		}
-		rows, read := deliveriesNumbered(tx, sub.no, numbers)
-		locked, now, err := lock(tx, sub.no, read)
-		switch {
-		case err != nil:
-			return err
-		case !locked.active(now):
-			return errEnded
-		}
-		dead := lockedAmong(*rows, letters)
-		if named && len(dead) < len(numbers) {
-			return notADeadLetter(firstMissing(numbers, dead))
-		}
-		count = len(dead)
-		if err := s.forgetDead(tx, locked, dead); err != nil {
-			return err
-		}
-		for i, d := range dead {
-			dead[i] = delivery{number: d.number, dueAt: now}
-		}
-		tx.SendWithCommit(updateDeliveries(tx, sub.no, dead)...)
-		if locked.posted() {
-			tx.SendWithCommit(setPostAt(sub.no, now))
-		}
-		tx.AfterCommit(func() { s.messaging.WakeSubscription(sub.no) })
-		return nil
+		return changeIn(tx, sub.no, wanted{numbers: numbers}, func(c *change) error {
+			if !c.locked.active(c.now) {
+				return errEnded
+			}
+			dead := lockedAmong(c.rows, letters)
+			if named && len(dead) < len(numbers) {
+				return notADeadLetter(firstMissing(numbers, dead))
+			}
+			count = len(dead)
+			for _, d := range dead {
+				c.update(delivery{number: d.number, dueAt: c.now})
+			}
+			if c.locked.posted() {
+				c.locked.postAt = c.now
+			}
+			tx.AfterCommit(func() { s.messaging.WakeSubscription(sub.no) })
+			return s.forgetDead(tx, c.locked, dead)
+		})
 	})
 	return count, err
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -204,9 +203,7 @@ func TestWhatIsGivenUpWhileItIsAcknowledged(t *testing.T) {
 		h.clock.Advance(time.Second)
 		h.sweep(t)
 		require.Len(t, h.deadLetters(t, sub), 1)
-		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
-			return h.subscriptions.acknowledgeIn(tx, found, []int64{1}, 0, before)
-		}))
+		require.NoError(t, h.subscriptions.acknowledgeDead(t.Context(), found.no, []int64{1}, 0, before))
 		require.Empty(t, h.deadLetters(t, sub))
 		require.Equal(t, openintentv1.DeliveryStatus_DELIVERY_STATUS_DEAD_LETTERED, h.told(t, sent).GetStatus())
 	})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"openintent/database"
 	"openintent/messaging/reading"
 )
 
@@ -27,21 +26,16 @@ func (st *deliveryStream) goAhead(ctx context.Context) error {
 		no: st.sub.no, id: st.sub.id, subscriber: st.sub.subscriber, name: st.consumer.name, settler: st.service.settler, wake: st.watch.Wake,
 		unfinished: make(map[int64]unfinishedDelivery), acknowledged: make(map[int64]struct{}), moved: make(map[int64]struct{}),
 	}
-	err := st.service.db.Write(ctx, func(tx *database.Tx) error {
-		var read database.Statement
-		l.stored, read = preparePositions(l.no)
-		locked, now, err := lock(tx, l.no, read)
-		if err != nil {
-			return err
-		}
-		if err := locked.admits(l.name, now); err != nil {
+	err := st.service.changes.change(ctx, l.no, wanted{positions: true}, func(c *change) error {
+		locked := c.locked
+		if err := locked.admits(l.name, c.now); err != nil {
 			return err
 		}
 		locked.abandon()
 		l.next, l.end = locked.lastNumber+1, locked.lastNumber+blockSize
 		l.given, l.settled = locked.offeredThrough, locked.offeredThrough
 		l.last, locked.reservedThrough = locked.lastNumber, l.end
-		tx.SendWithCommit(setNumbers(locked))
+		l.stored = c.positions
 		return nil
 	})
 	if err != nil {

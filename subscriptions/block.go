@@ -3,8 +3,6 @@ package subscriptions
 import (
 	"encoding/json"
 	"slices"
-
-	"openintent/database"
 )
 
 const (
@@ -49,19 +47,16 @@ func (s *subscription) abandon() (left bool) {
 	return true
 }
 
-// setNumbers returns a statement that stores which numbers were given, reserved and abandoned.
-func setNumbers(s *subscription) database.Statement {
-	abandoned := []byte{}
-	if len(s.abandoned) > 0 {
-		abandoned, _ = json.Marshal(s.abandoned) // numbers always have a JSON form
+// abandonedText returns spans as the database keeps them.
+func abandonedText(spans []span) string {
+	if len(spans) == 0 {
+		return ""
 	}
-	return database.Statement{
-		SQL:  "UPDATE subscriptions SET last_number = ?, reserved_through = ?, abandoned = ? WHERE subscription_no = ?",
-		Args: []any{s.lastNumber, s.reservedThrough, string(abandoned), s.no},
-	}
+	text, _ := json.Marshal(spans) // numbers always have a JSON form
+	return string(text)
 }
 
-// abandonedFrom reads the spans that setNumbers stored.
+// abandonedFrom reads what abandonedText returned.
 func abandonedFrom(stored string) (spans []span, err error) {
 	if stored != "" {
 		err = json.Unmarshal([]byte(stored), &spans)

@@ -117,16 +117,13 @@ func (s *Service) DeleteSubscription(
 
 // hide stores that a subscription is deleted: nobody sees it after the commit, and its consumers notice.
 func (s *Service) hide(ctx context.Context, no int64) error {
-	return s.db.Write(ctx, func(tx *database.Tx) error {
-		_, now, err := lock(tx, no)
-		if err != nil {
-			return err
-		}
-		tx.AfterCommit(func() { s.messaging.WakeSubscription(no) })
-		return tx.Pipeline(database.Statement{
+	return s.changes.change(ctx, no, wanted{}, func(c *change) error {
+		c.tx.AfterCommit(func() { s.messaging.WakeSubscription(no) })
+		c.also(database.Statement{
 			SQL:  "UPDATE subscriptions SET deleted_at = ? WHERE subscription_no = ?",
-			Args: []any{database.Micros(now), no},
+			Args: []any{database.Micros(c.now), no},
 		})
+		return nil
 	})
 }
 

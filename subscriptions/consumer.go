@@ -52,19 +52,19 @@ func (s *Service) newConsumer(no int64) *consumer {
 	return &consumer{service: s, no: no, name: ulid.Make().String()}
 }
 
-// acquire tries to get the lease. until is when the lease ends unless it is renewed, whoever has it. From then on, a stream that
-// had the lease before can store nothing that it has sent.
-func (c *consumer) acquire(ctx context.Context, seen *subscription, now time.Time) (ours bool, until time.Time, err error) {
+// acquire tries to get the lease. If it gets it, taken has what was wanted. until is when the lease ends unless it is renewed, whoever has
+// it. From then on, a stream that had the lease before can store nothing that it has sent.
+func (c *consumer) acquire(
+	ctx context.Context, seen *subscription, now time.Time, want wanted,
+) (taken *change, until time.Time, err error) {
 	if !c.takesOver && seen.leasedByOther(c.name, now) {
-		return false, seen.consumerUntil, nil
+		return nil, seen.consumerUntil, nil
 	}
 	begun := processTime()
-	err = c.service.db.Write(ctx, func(tx *database.Tx) error {
-		ours = false
-		locked, now, err := lock(tx, c.no)
+	err = c.service.changes.change(ctx, c.no, want, func(found *change) error {
+		taken = nil
+		locked, now := found.locked, found.now
 		switch {
-		case err != nil:
-			return err
 		case !locked.active(now):
 			return errEnded
 		case !c.takesOver && locked.leasedByOther(c.name, now):
@@ -72,41 +72,38 @@ func (c *consumer) acquire(ctx context.Context, seen *subscription, now time.Tim
 			return nil
 		}
 		if locked.leasedByOther(c.name, now) { // it hears at once that it has lost the lease
-			tx.AfterCommit(func() { c.service.messaging.WakeSubscription(c.no) })
+			found.tx.AfterCommit(func() { c.service.messaging.WakeSubscription(c.no) })
 		}
-		ours, until = true, now.Add(leaseTime)
-		tx.SendWithCommit(setConsumer(c.no, c.name, until))
 		c.replaced = locked.consumer != ""
-		if locked.abandon() {
-			tx.SendWithCommit(setNumbers(locked))
-		}
+		taken, until = found, now.Add(leaseTime)
+		locked.consumer, locked.consumerUntil = c.name, until
+		locked.abandon()
 		if c.afresh {
-			tx.SendWithCommit(makeDue(c.no, now))
+			found.also(makeDue(c.no, now))
 		}
 		return nil
 	})
-	if err == nil && ours {
+	if err != nil {
+		return nil, until, err
+	}
+	if taken != nil {
 		c.takesOver = false
 		c.extend(until, begun)
 		c.service.consumers.add(c)
 	}
-	return ours && err == nil, until, err
+	return taken, until, nil
 }
 
 // confirm renews the lease, even after it has run out, if nobody else has taken it. It returns errConsumerLost if somebody has.
 func (c *consumer) confirm(ctx context.Context) error {
 	var until time.Time
 	begun := processTime()
-	err := c.service.db.Write(ctx, func(tx *database.Tx) error {
-		locked, now, err := lock(tx, c.no)
-		if err != nil {
+	err := c.service.changes.change(ctx, c.no, wanted{}, func(found *change) error {
+		if err := found.locked.admits(c.name, found.now); err != nil {
 			return err
 		}
-		if err := locked.admits(c.name, now); err != nil {
-			return err
-		}
-		until = now.Add(leaseTime)
-		tx.SendWithCommit(setConsumer(c.no, c.name, until))
+		until = found.now.Add(leaseTime)
+		found.locked.consumerUntil = until
 		return nil
 	})
 	if err == nil {

@@ -13,12 +13,15 @@ const deliveryColumns = `d.number, d.intent_no, d.position, d.channel_no, d.atte
 // live is the condition for unfinished deliveries. Acknowledged ones are deleted, and dead letters have a dead_at.
 const live = "d.subscription_no = ? AND d.due_at IS NOT NULL AND d.dead_at IS NULL"
 
-func scanDelivery(row database.Row) (delivery, error) {
+// scanDelivery reads deliveryColumns, and reads the columns that follow them into further.
+func scanDelivery(row database.Row, further ...any) (delivery, error) {
 	var d delivery
 	var channelNo, dueAt, givenUpAt, deadAt *int64
 	var reason *string
 	var stored string
-	err := row.Scan(&d.number, &d.intentNo, &d.position, &channelNo, &d.attempts, &dueAt, &givenUpAt, &deadAt, &reason, &stored)
+	err := row.Scan(append([]any{
+		&d.number, &d.intentNo, &d.position, &channelNo, &d.attempts, &dueAt, &givenUpAt, &deadAt, &reason, &stored,
+	}, further...)...)
 	if err != nil {
 		return d, err
 	}
@@ -95,13 +98,13 @@ func insertDeliveries(tx *database.Tx, nos []int64, rows []delivery, at time.Tim
 	return tx.Insert("subscription_deliveries", columns...)
 }
 
-// updateDeliveries stores the attempts, times and outcomes of deliveries.
-func updateDeliveries(tx *database.Tx, no int64, rows []delivery) []database.Statement {
+// updateDeliveries stores the attempts, times and outcomes of deliveries, each of the subscription with the number in nos.
+func updateDeliveries(tx *database.Tx, nos []int64, rows []delivery) []database.Statement {
 	n := len(rows)
-	nos, numbers, attempts := make([]int64, n), make([]int64, n), make([]int64, n)
+	numbers, attempts := make([]int64, n), make([]int64, n)
 	dues, givenUp, dead, reasons := make([]*int64, n), make([]*int64, n), make([]*int64, n), make([]*string, n)
 	for i, d := range rows {
-		nos[i], numbers[i], attempts[i] = no, d.number, d.attempts
+		numbers[i], attempts[i] = d.number, d.attempts
 		dues[i], givenUp[i] = database.NullMicros(d.dueAt), database.NullMicros(d.givenUpAt)
 		dead[i], reasons[i] = database.NullMicros(d.deadAt), database.NullText(d.reason)
 	}
@@ -127,15 +130,12 @@ func makeDue(no int64, now time.Time) database.Statement {
 }
 
 // deleteDeliveries removes finished deliveries.
-func deleteDeliveries(tx *database.Tx, no int64, numbers []int64) []database.Statement {
-	if len(numbers) == 0 {
+func deleteDeliveries(tx *database.Tx, finished pairs) []database.Statement {
+	if len(finished.nos) == 0 {
 		return nil
 	}
-	in, argument := tx.In("number", numbers)
-	return []database.Statement{{
-		SQL:  "DELETE FROM subscription_deliveries WHERE subscription_no = ? AND " + in,
-		Args: []any{no, argument},
-	}}
+	in, args := tx.InRows(finished.keys("subscription_no", "number")...)
+	return []database.Statement{{SQL: "DELETE FROM subscription_deliveries WHERE " + in, Args: args}}
 }
 
 func numbersOf(rows []delivery) []int64 {
@@ -146,31 +146,18 @@ func numbersOf(rows []delivery) []int64 {
 	return numbers
 }
 
-// preparePositions returns the statement that reads how far each intent was gathered, and where it puts the positions.
-func preparePositions(no int64) (map[int64]int64, database.Statement) {
-	positions := make(map[int64]int64)
-	return positions, database.Statement{
-		SQL:  "SELECT intent_no, position FROM subscription_positions WHERE subscription_no = ?",
-		Args: []any{no},
+// preparePositions returns the statement that reads how far each intent was gathered. It calls a function with each position.
+func preparePositions(tx *database.Tx, nos []int64, found func(no, intentNo, position int64)) database.Statement {
+	in, argument := tx.In("subscription_no", nos)
+	return database.Statement{
+		SQL:  "SELECT subscription_no, intent_no, position FROM subscription_positions WHERE " + in,
+		Args: []any{argument},
 		Scan: func(row database.Row) error {
-			var intentNo, position int64
-			err := row.Scan(&intentNo, &position)
-			positions[intentNo] = position
+			var no, intentNo, position int64
+			err := row.Scan(&no, &intentNo, &position)
+			found(no, intentNo, position)
 			return err
 		},
-	}
-}
-
-// preparePosition returns the statement that reads how far one intent was gathered, and where it puts the position. A purged
-// intent whose position was dropped counts as gathered to its end. So no entry of a page that was read earlier is numbered
-// again.
-func preparePosition(no, intentNo int64) (*int64, database.Statement) {
-	position := new(int64)
-	return position, database.Statement{
-		SQL: "SELECT COALESCE(p.position, CASE WHEN h.purged_at IS NULL THEN 0 ELSE h.last_position END) FROM intent_heads h" +
-			" LEFT JOIN subscription_positions p ON p.subscription_no = ? AND p.intent_no = h.intent_no WHERE h.intent_no = ?",
-		Args: []any{no, intentNo},
-		Scan: func(row database.Row) error { return row.Scan(position) },
 	}
 }
 
@@ -188,15 +175,6 @@ func prepareFollowed(no int64) (map[int64]intents.State, database.Statement) {
 			found[state.IntentNo] = state
 			return err
 		},
-	}
-}
-
-// setPosition returns a statement that stores how far an intent was gathered.
-func setPosition(no, intentNo, position int64) database.Statement {
-	return database.Statement{
-		SQL: "INSERT INTO subscription_positions (subscription_no, intent_no, position) VALUES (?, ?, ?)" +
-			" ON CONFLICT (subscription_no, intent_no) DO UPDATE SET position = excluded.position",
-		Args: []any{no, intentNo, position},
 	}
 }
 

@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"openintent/messaging/reading"
-	"openintent/subscriptions/waiting"
 
 	"openintent/agents"
-	"openintent/database"
 	"openintent/fault"
 	"openintent/intents"
 )
@@ -139,68 +137,62 @@ func (s *Service) number(
 	ctx context.Context, sub *subscription, consumer string, intentNo, after, through int64, entries []reading.Entry,
 ) (found []numbered, stored int64, err error) {
 	include := sub.include
-	err = s.db.Write(ctx, func(tx *database.Tx) error {
+	want := wanted{intentNo: intentNo, waiting: sub.windowed()}
+	err = s.changes.change(ctx, sub.no, want, func(c *change) error {
 		found, stored, include = nil, through, sub.include
-		position, read := preparePosition(sub.no, intentNo)
-		reads := []database.Statement{read}
-		var waited *[]waiting.Message
-		if sub.windowed() {
-			waited, read = prepareWaiting(sub.no)
-			reads = append(reads, read)
-		}
-		locked, now, err := lock(tx, sub.no, reads...)
 		switch {
-		case err != nil:
-			return err
-		case !locked.active(now):
+		case !c.locked.active(c.now):
 			return errEnded
-		case *position > after, locked.filter.Annotations != sub.filter.Annotations:
-			stored, include = *position, locked.include
+		case c.position > after, c.locked.filter.Annotations != sub.filter.Annotations:
+			stored, include = c.position, c.locked.include
 			return nil
 		}
-		if err := locked.beginNumbering(tx, consumer, now); err != nil {
+		if err := c.beginNumbering(consumer); err != nil {
 			return err
 		}
-		if waited != nil {
+		c.gathered(intentNo, through)
+		if want.waiting {
 			found = make([]numbered, len(entries))
-			letWait(tx, locked, *waited, after, entries, now)
-			tx.SendWithCommit(setPosition(sub.no, intentNo, through), setNumbers(locked))
+			c.letWait(after, entries)
 			return nil
 		}
-		rows := make([]delivery, len(entries))
-		found = make([]numbered, len(entries))
-		for i, entry := range entries {
-			rows[i] = delivery{
-				number: locked.lastNumber + int64(i) + 1, intentNo: intentNo, position: entry.Position, channelNo: entry.ChannelNo,
-			}
-			if !locked.own() {
-				rows[i].dueAt = now
-			}
-			found[i] = numbered{rows[i], entry}
-		}
-		tx.SendWithCommit(insertDeliveries(tx, slices.Repeat([]int64{sub.no}, len(rows)), rows, now)...)
-		locked.lastNumber += int64(len(rows))
-		tx.SendWithCommit(setPosition(sub.no, intentNo, through), setNumbers(locked))
-		if len(rows) > 0 && locked.posted() {
-			tx.SendWithCommit(setPostAt(sub.no, now))
-		}
+		found = c.number(intentNo, entries)
 		return nil
 	})
 	sub.including(include)
 	return found, stored, err
 }
 
+// number gives entries the next numbers.
+func (c *change) number(intentNo int64, entries []reading.Entry) []numbered {
+	found := make([]numbered, len(entries))
+	for i, entry := range entries {
+		c.locked.lastNumber++
+		d := delivery{number: c.locked.lastNumber, intentNo: intentNo, position: entry.Position, channelNo: entry.ChannelNo}
+		if !c.locked.own() {
+			d.dueAt = c.now
+		}
+		c.insert(d)
+		found[i] = numbered{d, entry}
+	}
+	if len(entries) > 0 && c.locked.posted() {
+		c.locked.postAt = c.now
+	}
+	return found
+}
+
 // beginNumbering refuses a consumer that may not number what a stream may receive. It makes sure that a stream whose lease has run out
 // can store nothing any more.
-func (s *subscription) beginNumbering(tx *database.Tx, consumer string, now time.Time) error {
+func (c *change) beginNumbering(consumer string) error {
+	s := c.locked
 	if !s.streamed() {
 		return nil
 	}
-	if err := s.admits(consumer, now); err != nil {
+	if err := s.admits(consumer, c.now); err != nil {
 		return err
 	}
-	if s.consumer != consumer && s.consumer != fenced { // that stream's lease has run out
-		tx.SendWithCommit(setConsumer(s.no, fenced, time.Time{}))
+	if s.consumer != consumer { // that stream's lease has run out
+		s.consumer, s.consumerUntil = fenced, time.Time{}
 	}
 	s.abandon()
 	return nil

@@ -22,13 +22,11 @@ func (s *Service) numberAnnotations(ctx context.Context, own *subscription) erro
 		return nil
 	}
 	own.including([]string{reading.IncludeAnnotations})
-	err := s.db.Write(ctx, func(tx *database.Tx) error {
-		if _, _, err := lock(tx, own.no); err != nil {
-			return err
-		}
-		return tx.Pipeline(database.Statement{
+	err := s.changes.change(ctx, own.no, wanted{}, func(c *change) error {
+		c.also(database.Statement{
 			SQL: "UPDATE subscriptions SET include = ? WHERE subscription_no = ?", Args: []any{strings.Join(own.include, ","), own.no},
 		})
+		return nil
 	})
 	if err == nil {
 		s.messaging.WakeSubscription(own.no)

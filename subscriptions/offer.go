@@ -73,59 +73,54 @@ func (s *Service) offer(ctx context.Context, sub *subscription, consumer string,
 	if err != nil || len(parcels)+len(gone) == 0 {
 		return nil, err
 	}
-	wanted := numbersOf(gone)
+	numbers := numbersOf(gone)
 	for _, p := range parcels {
-		wanted = append(wanted, p.number)
+		numbers = append(numbers, p.number)
 	}
 	packed := make(map[int64]parcel, len(parcels))
 	for _, p := range parcels {
 		packed[p.number] = p
 	}
 	var taken map[int64]parcel
-	err = s.db.Write(ctx, func(tx *database.Tx) error {
-		taken = make(map[int64]parcel)
-		rows, read := deliveriesNumbered(tx, sub.no, wanted)
-		locked, now, err := lock(tx, sub.no, read)
-		if err != nil {
+	err = s.changes.change(ctx, sub.no, wanted{numbers: numbers}, func(c *change) (err error) {
+		if err := c.locked.admits(consumer, c.now); err != nil {
 			return err
 		}
-		if err := locked.admits(consumer, now); err != nil {
-			return err
-		}
-		var done []int64
-		var attempted []delivery
-		for _, d := range *rows {
-			if !d.due(now) { // somebody else was faster
-				continue
-			}
-			p, there := packed[d.number]
-			if there { // it may have expired while this waited for the lock
-				if p, there, err = p.at(now, locked); err != nil {
-					return err
-				}
-			}
-			if there {
-				d = d.attempted(locked, now)
-				p.delivery = d
-				taken[d.number] = p
-				attempted = append(attempted, d)
-			} else {
-				done = append(done, d.number)
-			}
-			locked.offeredThrough = max(locked.offeredThrough, d.number)
-		}
-		tx.SendWithCommit(updateDeliveries(tx, sub.no, attempted)...)
-		tx.SendWithCommit(deleteDeliveries(tx, sub.no, done)...)
-		tx.SendWithCommit(setOffered(locked))
+		taken, err = c.attempt(packed)
 		if consumer != "" {
-			tx.SendWithCommit(setConsumer(sub.no, consumer, now.Add(leaseTime)))
+			c.locked.consumer, c.locked.consumerUntil = consumer, c.now.Add(leaseTime)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return settle(parcels, taken), nil
+}
+
+// attempt counts an attempt for each delivery that is still due, and returns these. It finishes deliveries of which nothing is left.
+func (c *change) attempt(packed map[int64]parcel) (taken map[int64]parcel, err error) {
+	taken = make(map[int64]parcel)
+	for _, d := range c.rows {
+		if !d.due(c.now) { // somebody else was faster
+			continue
+		}
+		p, there := packed[d.number]
+		if there { // it may have expired while this waited for the lock
+			if p, there, err = p.at(c.now, c.locked); err != nil {
+				return nil, err
+			}
+		}
+		if there {
+			p.delivery = d.attempted(c.locked, c.now)
+			taken[d.number] = p
+			c.update(p.delivery)
+		} else {
+			c.delete(d.number)
+		}
+		c.locked.offeredThrough = max(c.locked.offeredThrough, d.number)
+	}
+	return taken, nil
 }
 
 // settle keeps the parcels that were taken, with their attempts counted.
@@ -146,19 +141,16 @@ func (s *Service) passOver(ctx context.Context, no int64, consumer string, gone 
 	if len(gone) == 0 {
 		return nil
 	}
-	return s.db.Write(ctx, func(tx *database.Tx) error {
-		locked, now, err := lock(tx, no)
-		if err != nil {
+	return s.changes.change(ctx, no, wanted{numbers: numbersOf(gone)}, func(c *change) error {
+		if err := c.locked.admits(consumer, c.now); err != nil {
 			return err
 		}
-		if err := locked.admits(consumer, now); err != nil {
-			return err
+		for _, d := range c.rows {
+			if d.deadAt.IsZero() {
+				c.delete(d.number)
+			}
 		}
-		in, numbers := tx.In("number", numbersOf(gone))
-		return tx.Pipeline(database.Statement{
-			SQL:  "DELETE FROM subscription_deliveries WHERE subscription_no = ? AND dead_at IS NULL AND " + in,
-			Args: []any{no, numbers},
-		})
+		return nil
 	})
 }
 
@@ -173,13 +165,6 @@ func (s *subscription) admits(consumer string, now time.Time) error {
 		return errConsumerLost
 	}
 	return nil
-}
-
-func setOffered(s *subscription) database.Statement {
-	return database.Statement{
-		SQL:  "UPDATE subscriptions SET offered_through = ? WHERE subscription_no = ?",
-		Args: []any{s.offeredThrough, s.no},
-	}
 }
 
 // recordOffered records for the senders that messages were sent to the subscriber.
@@ -203,42 +188,37 @@ func (s *Service) giveUp(ctx context.Context, no int64) (count int, err error) {
 		return 0, err
 	}
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
-		rows, read := deliveriesNumbered(tx, no, numbersOf(overdue))
 		if err := lockHeads(tx, overdue); err != nil {
 			return err
 		}
-		locked, now, err := lock(tx, no, read)
-		if err != nil {
-			return err
-		}
-		var dead []delivery
-		for _, d := range *rows {
-			if d.deadAt.IsZero() && !d.givenUpAt.IsZero() && !now.Before(d.givenUpAt) {
-				d.reason = unacknowledged(locked, d.attempts)
-				dead = append(dead, d)
+		return changeIn(tx, no, wanted{numbers: numbersOf(overdue)}, func(c *change) error {
+			var dead []delivery
+			for _, d := range c.rows {
+				if d.deadAt.IsZero() && !d.givenUpAt.IsZero() && !c.now.Before(d.givenUpAt) {
+					d.reason = unacknowledged(c.locked, d.attempts)
+					dead = append(dead, d)
+				}
 			}
-		}
-		count = len(dead)
-		return s.bury(tx, locked, dead, now)
+			count = len(dead)
+			return s.bury(c, dead)
+		})
 	})
 	return count, err
 }
 
-// bury turns deliveries into dead letters, each with its reason. The caller has locked the heads of their intents (lockHeads)
-// and then the subscription.
-func (s *Service) bury(tx *database.Tx, sub *subscription, dead []delivery, now time.Time) error {
+// bury turns deliveries into dead letters, each with its reason. The caller has a transaction of its own, and has locked the heads of the
+// deliveries' intents (lockHeads).
+func (s *Service) bury(c *change, dead []delivery) error {
 	var letters []messaging.DeadLetter
-	for i, d := range dead {
-		dead[i].deadAt = now
+	for _, d := range dead {
+		d.deadAt = c.now
+		c.update(d)
 		for _, place := range d.messages() {
-			letters = append(letters, messaging.DeadLetter{IntentNo: place[0], Position: place[1], At: now, Reason: d.reason})
+			letters = append(letters, messaging.DeadLetter{IntentNo: place[0], Position: place[1], At: c.now, Reason: d.reason})
 		}
 	}
-	if err := tx.Pipeline(updateDeliveries(tx, sub.no, dead)...); err != nil {
-		return err
-	}
-	tx.AfterCommit(func() { s.messaging.WakeSubscription(sub.no) })
-	return s.messaging.RecordDeadLetters(tx, sub.subscriber, letters)
+	c.tx.AfterCommit(func() { s.messaging.WakeSubscription(c.locked.no) })
+	return s.messaging.RecordDeadLetters(c.tx, c.locked.subscriber, letters)
 }
 
 // lockHeads locks the heads of the deliveries' intents, because the intents store what happens to messages at their recipients.

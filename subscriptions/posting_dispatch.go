@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"openintent/database"
 	"openintent/webhooks"
 )
 
@@ -21,6 +20,10 @@ type dispatch struct {
 	sub      *subscription
 	url      string
 	consumer *consumer
+
+	// left is how many queues are not finished. last has the outcomes of the one that finished last; they are stored with the release.
+	left atomic.Int64
+	last *outcomes
 
 	mutex sync.Mutex
 	// problem is the first failure that affects more than a single delivery. It ends the dispatch.
@@ -37,7 +40,7 @@ func (p *poster) dispatch(ctx context.Context, j job) {
 		return
 	}
 	consumer := p.service.newConsumer(f.no)
-	ours, until, err := consumer.acquire(ctx, j.sub, now)
+	taken, until, err := consumer.acquire(ctx, j.sub, now, wanted{unfinished: true})
 	switch {
 	case errors.Is(err, errNotFound), errors.Is(err, errEnded):
 		p.unfollow(f)
@@ -46,21 +49,25 @@ func (p *poster) dispatch(ctx context.Context, j job) {
 		p.release(consumer)
 		p.fail(f, err)
 		return
-	case !ours:
+	case taken == nil:
 		p.rest(f, until)
 		return
 	}
 	run := &dispatch{poster: p, sub: j.sub, url: j.url, consumer: consumer}
-	err = run.post(ctx)
+	err = run.post(ctx, queuesOf(taken.unfinished).due(p.service.db.Now()))
 	var next time.Time
 	if err == nil || errors.Is(err, errHeld) {
 		next, err = run.conclude(ctx)
+	} else if run.last != nil {
+		err = errors.Join(err, run.last.flush(ctx))
 	}
 	switch {
 	case err == nil && !run.heldUntil.IsZero():
 		p.hold(f, run.heldUntil)
-	case err == nil:
+	case err == nil && f.gatherer.full: // its posts have made room in its window
 		p.again(f, next)
+	case err == nil:
+		p.rest(f, next)
 	case errors.Is(err, errNotFound), errors.Is(err, errEnded):
 		p.release(consumer)
 		p.unfollow(f)
@@ -87,7 +94,7 @@ func (p *poster) hold(f *followed, until time.Time) {
 	p.rest(f, until)
 }
 
-// again makes the poster examine a subscription once more, because its posts have made room in its window.
+// again makes the poster examine a subscription once more.
 func (p *poster) again(f *followed, next time.Time) {
 	p.mutex.Lock()
 	f.again = true
@@ -97,20 +104,8 @@ func (p *poster) again(f *followed, next time.Time) {
 
 // post posts what is due. It posts the deliveries of one queue one after the other, and those of different queues
 // simultaneously.
-func (run *dispatch) post(ctx context.Context) error {
-	waiting, err := run.poster.service.readQueues(ctx, run.sub.no)
-	if err != nil {
-		return err
-	}
-	due := make([][]delivery, 0, len(waiting))
-	now := run.poster.service.db.Now()
-	for _, queue := range waiting {
-		if queue[0].due(now) {
-			due = append(due, queue)
-		}
-	}
-	slices.SortFunc(due, func(a, b []delivery) int { return int(a[0].number - b[0].number) })
-
+func (run *dispatch) post(ctx context.Context, due [][]delivery) error {
+	run.left.Store(int64(len(due)))
 	var taken atomic.Int64
 	var posting sync.WaitGroup
 	for range min(len(due), webhooks.Concurrency) {
@@ -146,7 +141,7 @@ func (run *dispatch) goesOn(ctx context.Context) bool {
 // postQueue posts deliveries in order. It stops at a delivery that failed and will be tried again.
 func (run *dispatch) postQueue(ctx context.Context, queue []delivery) (err error) {
 	found := &outcomes{dispatch: run, since: run.poster.service.db.Now()}
-	defer func() { err = errors.Join(err, found.flush(ctx)) }()
+	defer func() { err = errors.Join(err, run.finish(ctx, found)) }()
 	for _, d := range queue {
 		if !run.goesOn(ctx) || !d.due(run.poster.service.db.Now()) {
 			return nil
@@ -176,6 +171,15 @@ func (run *dispatch) postQueue(ctx context.Context, queue []delivery) (err error
 	return nil
 }
 
+// finish stores the outcomes of a queue. If no other queue is left, it leaves that to the end of the dispatch.
+func (run *dispatch) finish(ctx context.Context, found *outcomes) error {
+	if run.left.Add(-1) == 0 {
+		run.last = found
+		return nil
+	}
+	return found.flush(ctx)
+}
+
 // hold records when the endpoint accepts posts again. If the context of a post has ended, its result does not contain that
 // time.
 func (run *dispatch) hold(ctx context.Context, result webhooks.Result) error {
@@ -188,24 +192,30 @@ func (run *dispatch) hold(ctx context.Context, result webhooks.Result) error {
 	return errHeld
 }
 
-// conclude releases the lease on the subscription and returns when something is due next.
+// conclude stores the last outcomes, releases the lease on the subscription, and returns when something is due next.
 func (run *dispatch) conclude(ctx context.Context) (next time.Time, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notingPatience)
+	defer cancel()
 	s := run.poster.service
-	err = s.db.Write(ctx, func(tx *database.Tx) error {
-		read, queues := prepareQueues(run.sub.no)
-		locked, now, err := lock(tx, run.sub.no, read)
-		if err != nil {
+	err = s.changes.change(ctx, run.sub.no, wanted{unfinished: true}, func(c *change) error {
+		if err := c.locked.admits(run.consumer.name, c.now); err != nil {
 			return err
 		}
-		if err := locked.admits(run.consumer.name, now); err != nil {
-			return err
+		left := c.unfinished
+		if run.last != nil && len(run.last.done) > 0 {
+			run.last.storeIn(c)
+			left = slices.DeleteFunc(left, func(d delivery) bool { return slices.Contains(run.last.done, d.number) })
 		}
-		next = queues().next()
-		tx.SendWithCommit(setPostAt(run.sub.no, next), setConsumer(run.sub.no, "", time.Time{}))
+		next = queuesOf(left).next()
+		c.locked.postAt, c.locked.consumer, c.locked.consumerUntil = next, "", time.Time{}
 		return nil
 	})
-	if err == nil {
-		s.consumers.remove(run.consumer)
+	if err != nil {
+		return time.Time{}, err
 	}
-	return next, err
+	if run.last != nil {
+		run.last.stored()
+	}
+	s.consumers.remove(run.consumer)
+	return next, nil
 }

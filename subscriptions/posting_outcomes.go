@@ -3,7 +3,6 @@ package subscriptions
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"openintent/messaging/reading"
@@ -56,45 +55,57 @@ func (o *outcomes) write(ctx context.Context) (dead bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notingPatience)
 	defer cancel()
 	run, s := o.dispatch, o.dispatch.poster.service
-	numbers := slices.Clone(o.done)
+	var want wanted
 	if o.failed != nil {
-		numbers = append(numbers, o.failed.number)
+		want.numbers = []int64{o.failed.number}
 		dead = o.result.Gone || o.failed.attempts+1 >= run.sub.maxAttempts
 	}
 	var until time.Time
 	begun := processTime()
-	err = s.db.Write(ctx, func(tx *database.Tx) error {
-		if dead { // the intent's head is locked before the subscription
+	decide := func(c *change) error {
+		if err := c.locked.admits(run.consumer.name, c.now); err != nil {
+			return err
+		}
+		until = c.now.Add(leaseTime)
+		c.locked.consumerUntil = until
+		o.storeIn(c)
+		return o.storeFailure(c, dead)
+	}
+	if dead { // the intent's head is locked before the subscription
+		err = s.db.Write(ctx, func(tx *database.Tx) error {
 			if err := lockHeads(tx, []delivery{*o.failed}); err != nil {
 				return err
 			}
-		}
-		rows, read := deliveriesNumbered(tx, run.sub.no, numbers)
-		locked, now, err := lock(tx, run.sub.no, read)
-		if err != nil {
-			return err
-		}
-		if err := locked.admits(run.consumer.name, now); err != nil {
-			return err
-		}
-		locked.offeredThrough = max(locked.offeredThrough, slices.Max(numbers))
-		tx.SendWithCommit(deleteDeliveries(tx, run.sub.no, o.done)...)
-		until = now.Add(leaseTime)
-		tx.SendWithCommit(setOffered(locked), setConsumer(run.sub.no, run.consumer.name, until))
-		if problem := o.problem(); problem != locked.lastError {
-			tx.SendWithCommit(setLastError(run.sub.no, problem))
-		}
-		return o.writeFailure(tx, locked, *rows, dead, now)
-	})
+			return changeIn(tx, run.sub.no, want, decide)
+		})
+	} else {
+		err = s.changes.change(ctx, run.sub.no, want, decide)
+	}
 	if err != nil {
 		return false, err
 	}
 	run.consumer.extend(until, begun)
-	if len(o.delivered) > 0 {
-		s.messaging.RecordOffered(run.sub.subscriber, o.delivered...)
+	o.stored()
+	return dead, nil
+}
+
+// storeIn stores with a change what was posted, and whether the last post failed.
+func (o *outcomes) storeIn(c *change) {
+	posted := last(o.done)
+	if o.failed != nil {
+		posted = o.failed.number
+	}
+	c.locked.offeredThrough = max(c.locked.offeredThrough, posted)
+	c.locked.lastError = o.problem()
+	c.delete(o.done...)
+}
+
+// stored tells the senders what was delivered, and forgets the outcomes, because they are stored.
+func (o *outcomes) stored() {
+	if run := o.dispatch; len(o.delivered) > 0 {
+		run.poster.service.messaging.RecordOffered(run.sub.subscriber, o.delivered...)
 	}
 	o.done, o.delivered, o.skipped, o.failed = nil, nil, false, nil
-	return dead, nil
 }
 
 // problem returns why the last post failed, or an empty text if it did not fail.
@@ -105,23 +116,19 @@ func (o *outcomes) problem() string {
 	return o.result.Problem
 }
 
-// writeFailure counts the failed attempt. After the last attempt it gives the delivery up. It leaves a delivery alone that was
+// storeFailure counts the failed attempt. After the last attempt it gives the delivery up. It leaves a delivery alone that was
 // acknowledged meanwhile.
-func (o *outcomes) writeFailure(tx *database.Tx, locked *subscription, rows []delivery, dead bool, now time.Time) error {
-	if o.failed == nil {
+func (o *outcomes) storeFailure(c *change, dead bool) error {
+	if o.failed == nil || len(c.rows) == 0 || !c.rows[0].deadAt.IsZero() {
 		return nil
 	}
-	at := slices.IndexFunc(rows, func(d delivery) bool { return d.number == o.failed.number && d.deadAt.IsZero() })
-	if at < 0 {
-		return nil
-	}
-	d := rows[at]
+	d := c.rows[0]
 	d.attempts++
 	if !dead {
-		d.dueAt = now.Add(webhooks.Backoff(int(d.attempts), o.result.RetryAfter))
-		tx.SendWithCommit(updateDeliveries(tx, locked.no, []delivery{d})...)
+		d.dueAt = c.now.Add(webhooks.Backoff(int(d.attempts), o.result.RetryAfter))
+		c.update(d)
 		return nil
 	}
-	d.reason = fmt.Sprintf("%s This was attempt %d of %d.", o.result.Problem, d.attempts, locked.maxAttempts)
-	return o.dispatch.poster.service.bury(tx, locked, []delivery{d}, now)
+	d.reason = fmt.Sprintf("%s This was attempt %d of %d.", o.result.Problem, d.attempts, c.locked.maxAttempts)
+	return o.dispatch.poster.service.bury(c, []delivery{d})
 }

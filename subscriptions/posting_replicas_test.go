@@ -27,8 +27,8 @@ func TestASilentReplicaIsReplaced(t *testing.T) {
 		require.NoError(t, err)
 		dead := h.subscriptions.newConsumer(taken.no)
 		eventually(t, func() bool {
-			ours, _, err := dead.acquire(context.Background(), taken, h.clock.Now())
-			return err == nil && ours
+			acquired, _, err := dead.acquire(context.Background(), taken, h.clock.Now(), wanted{})
+			return err == nil && acquired != nil
 		}, "another consumer has the lease")
 		h.subscriptions.consumers.remove(dead)
 

@@ -2,6 +2,8 @@ package subscriptions
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"openintent/database"
@@ -42,28 +44,19 @@ func (s *Service) postedSubscriptions(ctx context.Context) (found []postedSubscr
 // dueQuery finds the subscriptions that have something to post by a time.
 const dueQuery = "SELECT subscription_no FROM subscriptions WHERE post_at <= ? ORDER BY post_at"
 
-// setPostAt returns a statement that stores when there is something to post next. The zero time means that nothing waits.
-func setPostAt(no int64, at time.Time) database.Statement {
-	return database.Statement{
-		SQL:  "UPDATE subscriptions SET post_at = ? WHERE subscription_no = ?",
-		Args: []any{database.NullMicros(at), no},
-	}
-}
-
-// setLastError returns a statement that stores why the last post failed. An empty problem means that it did not fail.
-func setLastError(no int64, problem string) database.Statement {
-	return database.Statement{
-		SQL:  "UPDATE subscriptions SET last_error = ? WHERE subscription_no = ?",
-		Args: []any{database.NullText(problem), no},
-	}
-}
-
 // noteProblem stores why nothing can be posted now.
 func (s *Service) noteProblem(ctx context.Context, sub *subscription, problem string) error {
 	if sub.lastError == problem {
 		return nil
 	}
-	return s.db.Write(ctx, func(tx *database.Tx) error { return tx.Pipeline(setLastError(sub.no, problem)) })
+	err := s.changes.change(ctx, sub.no, wanted{}, func(c *change) error {
+		c.locked.lastError = problem
+		return nil
+	})
+	if errors.Is(err, errNotFound) {
+		return nil // it was deleted meanwhile
+	}
+	return err
 }
 
 // queues contains a subscription's unfinished deliveries, by number. There is a queue for each channel, and one for the logged
@@ -72,31 +65,36 @@ type queues map[queueKey][]delivery
 
 type queueKey struct{ intentNo, channelNo int64 }
 
-// prepareQueues returns the statement that reads a subscription's queues, and a function that returns them after the statement
-// has run.
-func prepareQueues(no int64) (database.Statement, func() queues) {
-	rows, statement := prepareDeliveries(live, "", no)
-	return statement, func() queues {
-		found := make(queues)
-		for _, d := range *rows {
-			key := queueKey{d.intentNo, d.channelNo}
-			found[key] = append(found[key], d)
-		}
-		return found
+// queuesOf puts unfinished deliveries into their queues.
+func queuesOf(unfinished []delivery) queues {
+	found := make(queues)
+	for _, d := range unfinished {
+		key := queueKey{d.intentNo, d.channelNo}
+		found[key] = append(found[key], d)
 	}
+	return found
 }
 
 // readQueues reads a subscription's queues.
 func (s *Service) readQueues(ctx context.Context, no int64) (found queues, err error) {
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
-		statement, queues := prepareQueues(no)
-		if err := tx.Pipeline(statement); err != nil {
-			return err
-		}
-		found = queues()
-		return nil
+		rows, err := deliveries(tx, live, "", no)
+		found = queuesOf(rows)
+		return err
 	})
 	return found, err
+}
+
+// due returns the queues of which the first delivery is due, in the order of these deliveries' numbers.
+func (q queues) due(now time.Time) [][]delivery {
+	due := make([][]delivery, 0, len(q))
+	for _, queue := range q {
+		if queue[0].due(now) {
+			due = append(due, queue)
+		}
+	}
+	slices.SortFunc(due, func(a, b []delivery) int { return int(a[0].number - b[0].number) })
+	return due
 }
 
 // next returns when the first delivery of any queue becomes due, or the zero time when there are no deliveries.

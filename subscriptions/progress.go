@@ -55,7 +55,7 @@ func (g *gatherer) readProgress(ctx context.Context, subscriber string) (*progre
 		load, loaded := prepareLoad(g.no)
 		read, presences := agents.PreparePresences(tx, []string{subscriber})
 		followed, readFollowed := prepareFollowed(g.no)
-		statements := append([]database.Statement{load, read, readFollowed}, g.prepareProgress(seen)...)
+		statements := append([]database.Statement{load, read, readFollowed}, g.prepareProgress(tx, seen)...)
 		expected := g.expectReach(tx, subscriber)
 		if err := tx.Pipeline(append(statements, expected.statements...)...); err != nil {
 			return err
@@ -89,13 +89,13 @@ func (g *gatherer) readProgress(ctx context.Context, subscriber string) (*progre
 
 // prepareProgress returns the statements that read how far each intent is gathered and what is unfinished. While a stream is
 // ahead, its ledger knows how far it has come, and the statements read what is due.
-func (g *gatherer) prepareProgress(seen *progress) []database.Statement {
+func (g *gatherer) prepareProgress(tx *database.Tx, seen *progress) []database.Statement {
 	if g.ledger != nil {
 		seen.positions = seen.ahead.positions
 		return seen.offering.prepare(g.no, seen.now, offerPage)
 	}
-	positions, read := preparePositions(g.no)
-	seen.positions = positions
+	seen.positions = make(map[int64]int64)
+	read := preparePositions(tx, []int64{g.no}, func(_, intentNo, position int64) { seen.positions[intentNo] = position })
 	return []database.Statement{read, database.ReadValue(&seen.live, "SELECT COUNT(*) FROM subscription_deliveries d WHERE "+live, g.no)}
 }
 

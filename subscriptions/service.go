@@ -65,6 +65,7 @@ type Service struct {
 	posting   Posting
 
 	consumers consumers
+	changes   *groupCommit
 	settler   *settler
 	renewing  *loop.Loop
 	poster    *poster
@@ -88,6 +89,7 @@ func New(cfg Config) *Service {
 		logger: cfg.Logger, handing: cfg.Handing, posting: cfg.Posting,
 		lookAgain: cmp.Or(cfg.LookAgain, defaultLookAgain),
 	}
+	s.changes = &groupCommit{db: cfg.DB}
 	s.settler = newSettler(cfg.DB, cfg.Logger)
 	s.poster = newPoster(s, cfg.Encode)
 	s.monitor = newMonitor(s)

@@ -121,6 +121,11 @@ func (p *pairs) add(no, number int64) {
 	p.nos, p.numbers = append(p.nos, no), append(p.numbers, number)
 }
 
+// keys returns the pairs as two columns with the given names.
+func (p *pairs) keys(no, number string) []database.Column {
+	return []database.Column{{Name: no, Values: p.nos}, {Name: number, Values: p.numbers}}
+}
+
 // sendEntries sends what the entries store with the commit, a few statements for all of them.
 func sendEntries(tx *database.Tx, entries []*entry, locked map[int64]*subscription, now time.Time) {
 	var rows []delivery
@@ -189,18 +194,19 @@ func (p *places) add(no, intentNo, position int64) {
 	p.positions = append(p.positions, position)
 }
 
-func (p *places) keys() []database.Column {
-	return []database.Column{{Name: "subscription_no", Values: p.nos}, {Name: "intent_no", Values: p.numbers}}
-}
-
 func (p *places) position() database.Column {
 	return database.Column{Name: "position", Values: p.positions}
 }
 
 func (p *places) insert(tx *database.Tx) []database.Statement {
-	return tx.InsertIgnore("subscription_positions", append(p.keys(), p.position())...)
+	return tx.InsertIgnore("subscription_positions", append(p.keys("subscription_no", "intent_no"), p.position())...)
 }
 
 func (p *places) update(tx *database.Tx) []database.Statement {
-	return tx.Update("subscription_positions", p.keys(), []database.Column{p.position()})
+	return tx.Update("subscription_positions", p.keys("subscription_no", "intent_no"), []database.Column{p.position()})
+}
+
+// advance inserts or raises the positions.
+func (p *places) advance(tx *database.Tx) []database.Statement {
+	return tx.Advance("subscription_positions", p.keys("subscription_no", "intent_no"), p.position())
 }

@@ -14,7 +14,7 @@ const subscriptionColumns = `s.subscription_no, s.id, s.subscriber_id, s.name, s
 	s.channel_id, s.event_types, s.message_type, s.correlation_id, s.webhook_url, s.use_endpoint, s.secret,
 	s.acknowledge_seconds, s.max_attempts, s.created_at, s.expires_at, s.ended_at, s.last_number,
 	s.offered_through, s.consumer, s.consumer_until, s.last_error, s.scope, s.include, s.reserved_through, s.abandoned,
-	s.compose, s.digest_seconds, s.max_chars`
+	s.compose, s.digest_seconds, s.max_chars, s.post_at`
 
 // scanSubscription reads subscriptionColumns, and reads the columns that follow them into further.
 func scanSubscription(row database.Row, further ...any) (*subscription, error) {
@@ -24,7 +24,7 @@ func scanSubscription(row database.Row, further ...any) (*subscription, error) {
 		intentID, channelID, messageType, correlationID *string
 		webhookURL, secret, consumer, lastError         *string
 		createdAt                                       int64
-		expiresAt, endedAt, consumerUntil               *int64
+		expiresAt, endedAt, consumerUntil, postAt       *int64
 		eventTypes, scope                               []byte
 		include, abandoned                              string
 	)
@@ -32,7 +32,7 @@ func scanSubscription(row database.Row, further ...any) (*subscription, error) {
 		&eventTypes, &messageType, &correlationID, &webhookURL, &s.useEndpoint, &secret, &s.acknowledgeSeconds,
 		&s.maxAttempts, &createdAt, &expiresAt, &endedAt, &s.lastNumber, &s.offeredThrough, &consumer,
 		&consumerUntil, &lastError, &scope, &include, &s.reservedThrough, &abandoned, &s.compose, &s.digestSeconds,
-		&s.maxChars}, further...)...)
+		&s.maxChars, &postAt}, further...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func scanSubscription(row database.Row, further ...any) (*subscription, error) {
 	s.intentID, s.channelID = orZero(intentID), orZero(channelID)
 	s.filter.MessageType, s.filter.CorrelationID = message.Type(orZero(messageType)), orZero(correlationID)
 	s.webhookURL, s.secret, s.lastError = orZero(webhookURL), orZero(secret), orZero(lastError)
-	s.consumer, s.consumerUntil = orZero(consumer), timeOf(consumerUntil)
+	s.consumer, s.consumerUntil, s.postAt = orZero(consumer), timeOf(consumerUntil), timeOf(postAt)
 	s.createdAt, s.expiresAt, s.endedAt = database.Time(createdAt), timeOf(expiresAt), timeOf(endedAt)
 	s.including(strings.FieldsFunc(include, func(c rune) bool { return c == ',' }))
 	if s.scope, err = caller.ScopeFrom(scope); err != nil {
@@ -70,10 +70,10 @@ func timeOf(micros *int64) time.Time {
 
 // prepareSubscription returns the statement that reads one subscription, and a function that returns the subscription after the
 // statement has run. For a deleted subscription the function returns errNotFound.
-func prepareSubscription(condition, suffix string, args ...any) (database.Statement, func() (*subscription, error)) {
+func prepareSubscription(condition string, args ...any) (database.Statement, func() (*subscription, error)) {
 	var found *subscription
 	return database.Statement{
-			SQL:  "SELECT " + subscriptionColumns + " FROM subscriptions s WHERE s.deleted_at IS NULL AND " + condition + suffix,
+			SQL:  "SELECT " + subscriptionColumns + " FROM subscriptions s WHERE s.deleted_at IS NULL AND " + condition,
 			Args: args,
 			Scan: func(row database.Row) (err error) {
 				found, err = scanSubscription(row)
@@ -89,7 +89,7 @@ func prepareSubscription(condition, suffix string, args ...any) (database.Statem
 
 // prepareLoad reads a subscription by its number.
 func prepareLoad(no int64) (database.Statement, func() (*subscription, error)) {
-	return prepareSubscription("s.subscription_no = ?", "", no)
+	return prepareSubscription("s.subscription_no = ?", no)
 }
 
 // find reads a subscription by its id.
@@ -103,22 +103,11 @@ func findNamed(tx *database.Tx, subscriber, name string) (*subscription, error) 
 }
 
 func one(tx *database.Tx, condition string, args ...any) (*subscription, error) {
-	statement, found := prepareSubscription(condition, "", args...)
+	statement, found := prepareSubscription(condition, args...)
 	if err := tx.Pipeline(statement); err != nil {
 		return nil, err
 	}
 	return found()
-}
-
-// lock locks a subscription until the transaction ends, and then reads the clock and runs the further statements. Every
-// transaction that numbers, offers, acknowledges or gives up deliveries takes this lock. It locks heads of intents before it.
-func lock(tx *database.Tx, no int64, further ...database.Statement) (s *subscription, now time.Time, err error) {
-	statement, found := prepareSubscription("s.subscription_no = ?", tx.ForUpdate(), no)
-	if err := tx.Pipeline(append([]database.Statement{statement, tx.Clock(&now)}, further...)...); err != nil {
-		return nil, now, err
-	}
-	s, err = found()
-	return s, now, err
 }
 
 // insert stores a new subscription and fills in its number. That number is never used again, even after the database has lost
@@ -151,14 +140,6 @@ func insert(tx *database.Tx, s *subscription) (inserted bool, err error) {
 		Scan: func(row database.Row) error { return row.Scan(&s.no) },
 	})
 	return s.no != 0, err
-}
-
-// setConsumer returns a statement that stores which consumer has the lease, and until when.
-func setConsumer(no int64, consumer string, until time.Time) database.Statement {
-	return database.Statement{
-		SQL:  "UPDATE subscriptions SET consumer = ?, consumer_until = ? WHERE subscription_no = ?",
-		Args: []any{database.NullText(consumer), database.NullMicros(until), no},
-	}
 }
 
 // summary is a subscription with its progress.

@@ -129,11 +129,11 @@ func (st *deliveryStream) deliverDue(ctx context.Context) (wait time.Duration, e
 		return 0, errConsumerLost
 	}
 	if !st.active {
-		ours, until, err := st.consumer.acquire(ctx, seen.sub, seen.now)
+		taken, until, err := st.consumer.acquire(ctx, seen.sub, seen.now, wanted{})
 		if err != nil {
 			return 0, err
 		}
-		if !ours {
+		if taken == nil {
 			return st.standBy(seen, until), st.announce(true)
 		}
 		st.active, st.careful = true, st.consumer.replaced

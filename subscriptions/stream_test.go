@@ -148,15 +148,14 @@ func TestOnSQLiteTheNextProcessNeedNotWaitForADeadConsumer(t *testing.T) {
 	h := newHouse(t, database.SQLite)
 	channel := h.open(t, h.intent(t), "talk")
 	sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
-	require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
-		found, err := find(tx, sub.GetId())
-		if err != nil {
-			return err
-		}
-		return tx.Pipeline(setConsumer(found.no, "of a process that died", h.clock.Now().Add(leaseTime)))
+	found, err := h.subscriptions.find(as("bob"), sub.GetId())
+	require.NoError(t, err)
+	require.NoError(t, h.subscriptions.changes.change(t.Context(), found.no, wanted{}, func(c *change) error {
+		c.locked.consumer, c.locked.consumerUntil = "of a process that died", c.now.Add(leaseTime)
+		return nil
 	}))
 	h.send(t, "ann", channel, "bob", "one")
-	_, err := h.tryFetch(as("bob"), sub, 1)
+	_, err = h.tryFetch(as("bob"), sub, 1)
 	faulttest.Require(t, err, fault.Conflict, "SUBSCRIPTION_IN_USE")
 	h.subscriptions.Stop()
 	h.messaging.Stop()

@@ -67,7 +67,8 @@ type subscription struct {
 	consumer      string
 	consumerUntil time.Time
 
-	// lastError says why the last post failed.
+	// postAt is when there is something to post next; it is zero if nothing waits. lastError says why the last post failed.
+	postAt    time.Time
 	lastError string
 }
 

@@ -33,19 +33,20 @@ func sourcesFrom(stored string) (*sources, error) {
 	return s, json.Unmarshal([]byte(stored), s)
 }
 
-// prepareWaiting returns the statement that reads what waits in a subscription, and where it puts that.
-func prepareWaiting(no int64) (*[]waiting.Message, database.Statement) {
-	found := new([]waiting.Message)
-	return found, database.Statement{
-		SQL: "SELECT intent_no, position, channel_no, thread_position, sender, digest, size, sent_at FROM subscription_waiting" +
-			" WHERE subscription_no = ?",
-		Args: []any{no},
+// prepareWaiting returns the statement that reads what waits in subscriptions. It calls a function with each message and the number of its
+// subscription.
+func prepareWaiting(tx *database.Tx, nos []int64, found func(no int64, w waiting.Message)) database.Statement {
+	in, argument := tx.In("subscription_no", nos)
+	return database.Statement{
+		SQL: "SELECT subscription_no, intent_no, position, channel_no, thread_position, sender, digest, size, sent_at" +
+			" FROM subscription_waiting WHERE " + in,
+		Args: []any{argument},
 		Scan: func(row database.Row) error {
 			var w waiting.Message
-			var sentAt int64
-			err := row.Scan(&w.IntentNo, &w.Position, &w.ChannelNo, &w.Thread, &w.Sender, &w.Digest, &w.Size, &sentAt)
+			var no, sentAt int64
+			err := row.Scan(&no, &w.IntentNo, &w.Position, &w.ChannelNo, &w.Thread, &w.Sender, &w.Digest, &w.Size, &sentAt)
 			w.SentAt = database.Time(sentAt)
-			*found = append(*found, w)
+			found(no, w)
 			return err
 		},
 	}
@@ -93,44 +94,40 @@ func dropWaiting(no int64) database.Statement {
 	return database.Statement{SQL: "DELETE FROM subscription_waiting WHERE subscription_no = ?", Args: []any{no}}
 }
 
-// letWait lets entries wait in the windows of a locked subscription, and numbers what is delivered now. before is what waited. Entries
-// that do not lie after a position are messages that were recalled from a digest.
-func letWait(
-	tx *database.Tx, locked *subscription, before []waiting.Message, after int64, entries []reading.Entry, now time.Time,
-) {
-	open := waiting.Open(locked.waits(), before)
+// letWait lets entries wait in the windows, and numbers what is delivered now. Entries that do not lie after a position are messages that
+// were recalled from a digest.
+func (c *change) letWait(after int64, entries []reading.Entry) {
+	open := waiting.Open(c.locked.waits(), c.waits)
 	var out []waiting.Group
 	for _, entry := range entries {
 		if entry.Position <= after && !open.Withdraw(entry.IntentNo, entry.Position) {
 			continue // the digest was delivered meanwhile
 		}
-		out = append(out, open.Put(waitingEntry(entry), now)...)
+		out = append(out, open.Put(waitingEntry(entry), c.now)...)
 	}
-	numberTogether(tx, locked, before, open, append(out, open.Release(now)...), now)
+	c.numberTogether(open, append(out, open.Release(c.now)...))
 }
 
-// numberTogether gives deliveries that each stand for several places the subscription's next numbers, and stores what waits instead of
-// what waited before.
-func numberTogether(tx *database.Tx, locked *subscription, before []waiting.Message, open *waiting.Windows, out []waiting.Group, now time.Time) {
-	rows := make([]delivery, len(out))
-	for i, g := range out {
+// numberTogether gives deliveries that each stand for several places the next numbers, and stores what waits instead of what waited
+// before.
+func (c *change) numberTogether(open *waiting.Windows, out []waiting.Group) {
+	for _, g := range out {
 		newest := g.Messages[len(g.Messages)-1]
-		rows[i] = delivery{
-			number: locked.lastNumber + int64(i) + 1, intentNo: newest.IntentNo, position: newest.Position,
-			channelNo: newest.ChannelNo, dueAt: now,
+		c.locked.lastNumber++
+		d := delivery{
+			number: c.locked.lastNumber, intentNo: newest.IntentNo, position: newest.Position, channelNo: newest.ChannelNo, dueAt: c.now,
 		}
 		if g.Digest || len(g.Messages) > 1 {
-			rows[i].sources = &sources{Digest: g.Digest}
+			d.sources = &sources{Digest: g.Digest}
 			for _, w := range g.Messages {
-				rows[i].sources.Places = append(rows[i].sources.Places, [2]int64{w.IntentNo, w.Position})
+				d.sources.Places = append(d.sources.Places, [2]int64{w.IntentNo, w.Position})
 			}
 		}
+		c.insert(d)
 	}
-	after := open.Waiting()
-	tx.SendWithCommit(deleteWaiting(tx, locked.no, without(before, after))...)
-	tx.SendWithCommit(insertWaiting(tx, locked.no, without(after, before))...)
-	tx.SendWithCommit(insertDeliveries(tx, slices.Repeat([]int64{locked.no}, len(rows)), rows, now)...)
-	locked.lastNumber += int64(len(rows))
+	before, after := c.waits, open.Waiting()
+	c.also(deleteWaiting(c.tx, c.locked.no, without(before, after))...)
+	c.also(insertWaiting(c.tx, c.locked.no, without(after, before))...)
 }
 
 // without returns the rows that are not among others. A message that was recalled from a digest is another row.
@@ -150,10 +147,7 @@ func without(rows, others []waiting.Message) (left []waiting.Message) {
 // readWaiting reads what waits in a subscription.
 func (s *Service) readWaiting(ctx context.Context, no int64) (rows []waiting.Message, err error) {
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
-		found, read := prepareWaiting(no)
-		err := tx.Pipeline(read)
-		rows = *found
-		return err
+		return tx.Pipeline(prepareWaiting(tx, []int64{no}, func(_ int64, w waiting.Message) { rows = append(rows, w) }))
 	})
 	return rows, err
 }
@@ -175,21 +169,15 @@ func (s *Service) release(ctx context.Context, sub *subscription, consumer strin
 	if len(over(open, s.db.Now())) == 0 {
 		return open.Next(), nil
 	}
-	err = s.db.Write(ctx, func(tx *database.Tx) error {
-		before, read := prepareWaiting(sub.no)
-		locked, now, err := lock(tx, sub.no, read)
-		switch {
-		case err != nil:
-			return err
-		case !locked.active(now):
+	err = s.changes.change(ctx, sub.no, wanted{waiting: true}, func(c *change) error {
+		if !c.locked.active(c.now) {
 			return errEnded
 		}
-		if err := locked.beginNumbering(tx, consumer, now); err != nil {
+		if err := c.beginNumbering(consumer); err != nil {
 			return err
 		}
-		open = waiting.Open(locked.waits(), *before)
-		numberTogether(tx, locked, *before, open, over(open, now), now)
-		tx.SendWithCommit(setNumbers(locked))
+		open = waiting.Open(c.locked.waits(), c.waits)
+		c.numberTogether(open, over(open, c.now))
 		return nil
 	})
 	return open.Next(), err
