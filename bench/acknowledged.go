@@ -20,14 +20,14 @@ const confirmedAfter = time.Second
 // acknowledgingAt is how many deliveries an agent acknowledges with one request at most.
 const acknowledgingAt = 1000
 
-// subscribeAll gives n followers a durable subscription each, as the agents of the SDKs have it: to all messages that
-// reach the follower.
-func (t *target) subscribeAll(ctx context.Context, n int) ([]string, error) {
+// subscribeAll gives n followers a durable subscription each: to a channel or, as the agents of the SDKs have it, to all messages that reach
+// the follower.
+func (t *target) subscribeAll(ctx context.Context, channel *string, n int) ([]string, error) {
 	ids := make([]string, n)
 	return ids, inParallel(n, func(i int) error {
 		made, err := openintentv1.NewSubscriptionServiceClient(t.conn).CreateSubscription(as(ctx, follower(i)),
 			&openintentv1.CreateSubscriptionRequest{
-				EventTypes: []string{"channel_message"}, AcknowledgeSeconds: proto.Int32(3600), MaxAttempts: proto.Int32(20),
+				ChannelId: channel, EventTypes: []string{"channel_message"}, AcknowledgeSeconds: proto.Int32(3600), MaxAttempts: proto.Int32(20),
 			})
 		ids[i] = made.GetId()
 		return err

@@ -76,6 +76,10 @@ var comparisonParts = []comparisonPart{
 		figures: func(c *comparison) int { return 2 * len(c.engines) * len(broadcasting) }, apart: (*comparison).gathering,
 	},
 	{
+		name: "stored", run: (*comparison).storedFirst,
+		figures: func(c *comparison) int { return 2 * len(c.engines) * len(broadcasting) }, apart: (*comparison).gathering,
+	},
+	{
 		name: "webhooks", run: (*comparison).posts,
 		figures: func(c *comparison) int { return len(c.engines) * len(broadcasting) }, apart: (*comparison).gathering,
 	},

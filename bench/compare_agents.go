@@ -39,14 +39,14 @@ func (c *comparison) broadcasts(ctx context.Context) error {
 		if err := t.joinAll(ctx, channels[1], c.audience()); err != nil {
 			return err
 		}
-		subscriptions, err := t.subscribeAll(ctx, c.audience())
+		subscriptions, err := t.subscribeAll(ctx, nil, c.audience())
 		if err != nil {
 			return err
 		}
 		contests = append(contests,
 			contest{
 				row: row{doBroadcast, viaGRPC + engine, toStreams}, processes: processes,
-				measure: c.perDelivery(t.broadcaster(channels[0], c.audience())),
+				measure: c.perDelivery(t.broadcaster(channels[0], c.audience(), nil)),
 			},
 			contest{
 				row: row{doBroadcast, viaGRPC + engine, toSubscriptions}, processes: processes,

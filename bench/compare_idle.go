@@ -37,7 +37,7 @@ var idleKinds = []idleKind{
 		return err
 	}},
 	{row{doIdle, viaGRPC + "sqlite", followingDurably}, func(ctx context.Context, t *target, streams int) error {
-		subscriptions, err := t.subscribeAll(ctx, streams)
+		subscriptions, err := t.subscribeAll(ctx, nil, streams)
 		if err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ func (c *comparison) fanOuts(ctx context.Context) error {
 	for i, contest := range targets {
 		// For this contest, the number of callers is the number of streams.
 		targets[i].measure = func(ctx context.Context, streams int) (figure, error) {
-			return c.load(ctx, underWay, servers[contest.row].broadcaster(channels[contest.row], streams))
+			return c.load(ctx, underWay, servers[contest.row].broadcaster(channels[contest.row], streams, nil))
 		}
 	}
 	for range c.rounds {

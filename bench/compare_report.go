@@ -45,6 +45,8 @@ var sections = []section{
 	{title: "Broadcasts to agents", note: "One sender's messages to everyone on a channel. A unit is one delivery, but p50 and p99 are those of a whole " +
 		"broadcast, until every agent has it. An agent with a durable subscription acknowledges at once, on a stream of acknowledgements, and " +
 		"its delivery counts then. Each second the server confirms what is stored of them. One broadcast, with which the streams begin, comes before the figures.", what: doBroadcast, number: "under way"},
+	{title: "Broadcasts that are stored for each agent", note: "The same to the streams of agents' own logs, and to agents each of which fetches, " +
+		"acknowledges and fetches again. A delivery to an agent that fetches counts when its acknowledgement is answered.", what: doStored, number: "under way"},
 	{title: "Webhooks", note: "One sender's messages to everyone on a channel, which many agents' subscriptions post to one endpoint that answers at " +
 		"once. A unit is one post, but p50 and p99 are those of a message until all have posted it.", what: doPost, number: "under way"},
 	{title: "Single-row commits", what: singleCommit.what, number: "callers"},

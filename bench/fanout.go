@@ -48,7 +48,7 @@ func (p plan) fanOut(ctx context.Context, engine string) error {
 				{fanOutStored, server, channels[0]},
 				{fanOutBare, limit, fanOutChannel},
 			} {
-				measured, err := p.load(ctx, underWay, contestant.target.broadcaster(contestant.channel, streams))
+				measured, err := p.load(ctx, underWay, contestant.target.broadcaster(contestant.channel, streams, nil))
 				if err != nil {
 					return fmt.Errorf("%s, %d streams: %w", contestant.series.name, streams, err)
 				}
@@ -60,12 +60,17 @@ func (p plan) fanOut(ctx context.Context, engine string) error {
 	return nil
 }
 
-// broadcaster sends to everyone on a channel with n streams of n agents. A unit of work is a message that every
-// stream has received.
-func (t *target) broadcaster(channel string, n int) func(context.Context) (worker, error) {
+// broadcaster sends to everyone on a channel with n streams of n agents. A unit of work is a message that every stream has received. The
+// streams follow the channel, unless another request is given.
+func (t *target) broadcaster(
+	channel string, n int, request func(n int) *openintentv1.SubscribeRequest,
+) func(context.Context) (worker, error) {
+	if request == nil {
+		request = func(int) *openintentv1.SubscribeRequest { return onChannel(channel) }
+	}
 	return func(ctx context.Context) (worker, error) {
 		ctx, cancel := context.WithCancelCause(ctx)
-		streams, err := t.follow(ctx, 0, n, func(int) *openintentv1.SubscribeRequest { return onChannel(channel) })
+		streams, err := t.follow(ctx, 0, n, request)
 		if err != nil {
 			cancel(err)
 			return nil, err

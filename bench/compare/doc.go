@@ -11,6 +11,9 @@
 //   - ask: questions and their answers, with the floor of an ask: its calls with nothing stored, and two commits.
 //   - disk: sends on a PostgreSQL whose flushes cost 1 ms more.
 //   - fanout: one sender's messages to many streams.
+//   - agents: broadcasts to many agents' durable subscriptions, each acknowledged, beside the same to a channel's streams.
+//   - stored: broadcasts to many agents' own logs, and to many agents that fetch.
+//   - webhooks: broadcasts that are posted for many agents.
 //   - options: audit and notifications on and off, and the memory of an idle stream.
 //   - sdks: an ask by each SDK of an agent that the same SDK runs, beside bare calls and beside the published package, on this
 //     server and on its own.
