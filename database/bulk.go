@@ -44,7 +44,7 @@ func (tx *Tx) insert(table string, columns []Column, suffix string) []Statement 
 	if countRows(table, columns) == 0 {
 		return nil
 	}
-	return tx.db.dialect.insert(table, columns, suffix)
+	return tx.db.dialect.insert(shape{verb: "insert", table: table, suffix: suffix}, columns)
 }
 
 // Update returns the statements that update the table by the given rows. Each row sets the columns of set in the table's row
@@ -56,7 +56,8 @@ func (tx *Tx) Update(table string, keys []Column, set []Column) []Statement {
 	if countRows(table, joined(keys, set)) == 0 {
 		return nil
 	}
-	return tx.db.dialect.updateRows(joined(keys, set), func(rows string) string {
+	s := shape{verb: "update", table: table, keys: len(keys), set: len(set)}
+	return tx.db.dialect.updateRows(s, joined(keys, set), func(rows string) string {
 		return updateText(table, keys, set, nil, rows)
 	})
 }
@@ -72,12 +73,14 @@ func (tx *Tx) UpdateExpected(table string, keys, expected, set []Column) []State
 	if countRows(table, joined(joined(keys, set), expected)) == 0 {
 		return nil
 	}
-	missing := tx.db.dialect.updateRows(keys, func(rows string) string {
+	s := shape{verb: "lock", table: table, keys: len(keys)}
+	missing := tx.db.dialect.updateRows(s, keys, func(rows string) string {
 		return "INSERT INTO " + quoted(table) + " (" + strings.Join(names(keys), ", ") + ") SELECT v.* FROM " + rows +
 			" WHERE NOT EXISTS (SELECT 1 FROM " + quoted(table) + " AS t WHERE " + strings.Join(pairs(keys, "=", 0), " AND ") +
 			tx.ForUpdateNoWait() + ")"
 	})
-	return append(missing, tx.db.dialect.updateRows(joined(joined(keys, set), expected), func(rows string) string {
+	s = shape{verb: "update", table: table, keys: len(keys), set: len(set)}
+	return append(missing, tx.db.dialect.updateRows(s, joined(joined(keys, set), expected), func(rows string) string {
 		return updateText(table, keys, set, expected, rows)
 	})...)
 }
@@ -90,7 +93,8 @@ func (tx *Tx) RefuseChanged(table string, keys, expected []Column) []Statement {
 	if countRows(table, joined(keys, expected)) == 0 {
 		return nil
 	}
-	return tx.db.dialect.updateRows(joined(keys, expected), func(rows string) string {
+	s := shape{verb: "refuse", table: table, keys: len(keys)}
+	return tx.db.dialect.updateRows(s, joined(keys, expected), func(rows string) string {
 		return refusalText(table, keys, expected, rows)
 	})
 }

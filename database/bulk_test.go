@@ -34,7 +34,7 @@ func columnsOf(n int) []database.Column {
 
 func TestBulkInsert(t *testing.T) {
 	each(t, nil, func(t *testing.T, db *database.DB) {
-		for _, n := range []int{0, 1, 3, 100, 5000} {
+		for _, n := range []int{0, 1, 2, 3, 100, 5000} {
 			t.Run(itoa(n), func(t *testing.T) {
 				columns := columnsOf(n)
 				require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error {
@@ -45,8 +45,8 @@ func TestBulkInsert(t *testing.T) {
 					}
 					if tx.Engine() == database.PostgreSQL {
 						require.LessOrEqual(t, len(statements), 1)
-						if n == 1 {
-							require.NotContains(t, statements[0].SQL, "unnest", "unpacking arrays costs more than the row")
+						if n == 1 || n == 2 {
+							require.NotContains(t, statements[0].SQL, "unnest", "unpacking arrays costs more than the rows")
 						}
 					}
 					return tx.Pipeline(statements...)
@@ -156,7 +156,7 @@ func TestBulkUpdate(t *testing.T) {
 			return tx.Pipeline(tx.Insert("pairs", database.Column{Name: "a", Values: a},
 				database.Column{Name: "b", Values: b}, database.Column{Name: "n", Values: n})...)
 		}))
-		for _, changed := range []int{0, 1, 100, 5000} {
+		for _, changed := range []int{0, 1, 2, 100, 5000} {
 			t.Run(itoa(changed), func(t *testing.T) {
 				set := make([]*int64, changed)
 				for i := range set {
@@ -201,6 +201,38 @@ func TestBulkUpdate(t *testing.T) {
 				[]database.Column{{Name: "a", Values: []int64{-1}}, {Name: "b", Values: []string{"absent"}}},
 				[]database.Column{{Name: "n", Values: []int64{1}}})...)
 		}), "a key that the table does not have changes nothing")
+	})
+}
+
+// Statements with the same columns differ by which of them are keys, and by their suffixes.
+func TestBulkStatementsOfTheSameColumns(t *testing.T) {
+	each(t, nil, func(t *testing.T, db *database.DB) {
+		a, b, n := database.Column{Name: "a", Values: []int64{1, 1}}, database.Column{Name: "b", Values: []string{"x", "y"}},
+			database.Column{Name: "n", Values: []int64{5, 6}}
+		run := func(statements func(tx *database.Tx) []database.Statement) error {
+			return db.Write(t.Context(), func(tx *database.Tx) error { return tx.Pipeline(statements(tx)...) })
+		}
+		numbers := func() (found []int64) {
+			require.NoError(t, db.ReadStatement(t.Context(), func(tx *database.Tx) error {
+				return tx.Pipeline(database.ReadValues(&found, "SELECT n FROM pairs ORDER BY b"))
+			}))
+			return found
+		}
+		require.NoError(t, run(func(tx *database.Tx) []database.Statement { return tx.Insert("pairs", a, b, n) }))
+		require.True(t, database.IsData(run(func(tx *database.Tx) []database.Statement { return tx.Insert("pairs", a, b, n) })))
+		require.NoError(t, run(func(tx *database.Tx) []database.Statement { return tx.InsertIgnore("pairs", a, b, n) }))
+
+		one := func(c database.Column, values any) database.Column {
+			return database.Column{Name: c.Name, Values: values}
+		}
+		a1, by, n7 := one(a, []int64{1}), one(b, []string{"y"}), one(n, []int64{7})
+		require.NoError(t, run(func(tx *database.Tx) []database.Statement {
+			return tx.Update("pairs", []database.Column{a1, by}, []database.Column{n7})
+		}))
+		require.Equal(t, []int64{5, 7}, numbers())
+		require.True(t, database.IsData(run(func(tx *database.Tx) []database.Statement {
+			return tx.Update("pairs", []database.Column{a1}, []database.Column{by, n7})
+		})), "it would make two rows the same")
 	})
 }
 

@@ -62,9 +62,9 @@ type dialect interface {
 	moves() int64
 	in(column string, values any) (sql string, arg any)
 	inRows(columns []Column) (sql string, args []any)
-	insert(table string, columns []Column, suffix string) []Statement
+	insert(s shape, columns []Column) []Statement
 	// updateRows returns the statements of an update from the columns' rows; text returns the SQL for a row source called v.
-	updateRows(columns []Column, text func(rows string) string) []Statement
+	updateRows(s shape, columns []Column, text func(rows string) string) []Statement
 
 	// wordNumber is the column of search_words with the documents' numbers.
 	wordNumber() string

@@ -43,6 +43,7 @@ type postgresServer struct {
 	readOnly      atomic.Int64  // when a write last met a read-only session, in Unix nanoseconds
 	turns         postgresTurns
 	watch         *primaryWatch // nil unless the URL names several hosts
+	texts         statementTexts
 }
 
 // postgresPool is a pool of connections for which callers wait in line.

@@ -32,6 +32,8 @@ type sqliteFile struct {
 	writePool, readPool *sql.DB
 	writer, readers     *gate[*sqliteConnection]
 	heavy, ping         *gate[*sqliteConnection] // with connections of the readPool, too
+
+	texts statementTexts
 }
 
 func openSQLite(path string, most Connections) (_ dialect, err error) {

@@ -2,78 +2,78 @@ package database
 
 import "strings"
 
-// PostgreSQL takes several rows as one array for each column, so that a statement has one text however many rows there are. It
-// then unpacks each array for itself, which costs several microseconds a column. So a single row, which is by far the most
-// frequent, goes as plain arguments, in a statement of its own.
+// PostgreSQL takes many rows as one array for each column, so that a statement has one text however many rows there are. It
+// then unpacks each array for itself, which costs several microseconds a column. So up to fewRows rows go as plain arguments. Each
+// number of rows has a text of its own, so there are only a few.
+
+// fewRows is how many rows go as plain arguments. A single row is by far the most frequent, and a message to an agent is decided by two
+// agents' records.
+const fewRows = 2
 
 func (p *postgresServer) inRows(columns []Column) (string, []any) {
 	compared := make([]string, len(columns))
 	for i, column := range columns {
 		compared[i] = column.Name
 	}
-	source, args := rowsSource(columns)
-	return "(" + strings.Join(compared, ", ") + ") IN (" + source + ")", args
+	rows := plainRows(columns)
+	return "(" + strings.Join(compared, ", ") + ") IN (" + rowsSource(columns, rows) + ")", arguments(columns, rows)
 }
 
-func (p *postgresServer) insert(table string, columns []Column, suffix string) []Statement {
-	source, args := rowsSource(columns)
-	return []Statement{{
-		SQL:  "INSERT INTO " + quoted(table) + " (" + strings.Join(names(columns), ", ") + ") " + source + suffix,
-		Args: args,
-	}}
+// The texts of insert and updateRows are numbered, so that this is not done for each of the statements.
+
+func (p *postgresServer) insert(of shape, columns []Column) []Statement {
+	rows := plainRows(columns)
+	text := p.texts.of(of, columns, rows, func() string {
+		return numbered("INSERT INTO " + quoted(of.table) + " (" + strings.Join(names(columns), ", ") + ") " +
+			rowsSource(columns, rows) + of.suffix)
+	})
+	return []Statement{{SQL: text, Args: arguments(columns, rows)}}
 }
 
-func (p *postgresServer) updateRows(columns []Column, text func(rows string) string) []Statement {
-	source, args := rowsSource(columns)
-	names := make([]string, len(args))
-	for i := range names {
-		names[i] = rowColumn(i)
-	}
-	rows := "(" + source + ") AS v (" + strings.Join(names, ", ") + ")"
-	return []Statement{{SQL: text(rows), Args: args}}
-}
-
-// rowsSource returns a query for the rows, with one argument for each column: its value in the only row, or all its values as
-// an array.
-func rowsSource(columns []Column) (query string, args []any) {
-	one := rowsOf(columns) == 1
-	parts, args := make([]string, len(columns)), make([]any, len(columns))
-	for i, column := range columns {
-		typed, first := postgresType(column)
-		if one {
-			parts[i], args[i] = "?::"+typed, first
-		} else {
-			parts[i], args[i] = "?::"+typed+"[]", column.Values
+func (p *postgresServer) updateRows(of shape, columns []Column, text func(rows string) string) []Statement {
+	rows := plainRows(columns)
+	sql := p.texts.of(of, columns, rows, func() string {
+		names := make([]string, len(columns))
+		for i := range names {
+			names[i] = rowColumn(i)
 		}
-	}
-	if one {
-		return "VALUES (" + strings.Join(parts, ", ") + ")", args
-	}
-	return "SELECT * FROM unnest(" + strings.Join(parts, ", ") + ")", args
+		return numbered(text("(" + rowsSource(columns, rows) + ") AS v (" + strings.Join(names, ", ") + ")"))
+	})
+	return []Statement{{SQL: sql, Args: arguments(columns, rows)}}
 }
 
-// postgresType returns the type of a column's values, and its first value; nil if there is none.
-func postgresType(column Column) (typed string, first any) {
-	switch values := column.Values.(type) {
-	case []int64:
-		return "bigint", firstOf(values)
-	case []*int64:
-		return "bigint", firstOf(values)
-	case []string:
-		return "text", firstOf(values)
-	case []*string:
-		return "text", firstOf(values)
-	case [][]byte:
-		return "bytea", firstOf(values)
-	case []bool:
-		return "boolean", firstOf(values)
+// plainRows is how many rows go as plain arguments; 0 if they go as arrays.
+func plainRows(columns []Column) int {
+	if rows := rowsOf(columns); rows <= fewRows {
+		return rows
 	}
-	panic(unknownValues(column))
+	return 0
 }
 
-func firstOf[T any](values []T) any {
-	if len(values) == 0 {
-		return nil
+// rowsSource returns a query for the rows: so many as plain arguments, or any number as arrays if that is 0.
+func rowsSource(columns []Column, rows int) string {
+	parts := make([]string, len(columns))
+	if rows == 0 {
+		for i, column := range columns {
+			parts[i] = "?::" + typeOf(column) + "[]"
+		}
+		return "SELECT * FROM unnest(" + strings.Join(parts, ", ") + ")"
 	}
-	return values[0]
+	for i, column := range columns {
+		parts[i] = "?::" + typeOf(column)
+	}
+	row := "(" + strings.Join(parts, ", ") + ")"
+	return "VALUES " + row + strings.Repeat(", "+row, rows-1)
+}
+
+// arguments returns those of rowsSource.
+func arguments(columns []Column, rows int) []any {
+	if rows == 0 {
+		args := make([]any, len(columns))
+		for i, column := range columns {
+			args[i] = column.Values
+		}
+		return args
+	}
+	return cells(columns, 0, rows)
 }

@@ -10,13 +10,14 @@ import (
 // texts of the statements repeat and stay prepared. The longest stays below SQLite's bound of 32,766 arguments with 127 columns.
 var sqliteChunks = []int{256, 64, 16, 4, 1}
 
-func (s *sqliteFile) insert(table string, columns []Column, suffix string) []Statement {
-	head := "INSERT INTO " + quoted(table) + " (" + strings.Join(names(columns), ", ") + ") VALUES "
-	return chunked(columns, func(rows string) string { return head + rows + suffix })
+func (s *sqliteFile) insert(of shape, columns []Column) []Statement {
+	return s.chunked(of, columns, func(rows string) string {
+		return "INSERT INTO " + quoted(of.table) + " (" + strings.Join(names(columns), ", ") + ") VALUES " + rows + of.suffix
+	})
 }
 
-func (s *sqliteFile) updateRows(columns []Column, text func(rows string) string) []Statement {
-	return chunked(columns, func(rows string) string { return text("(VALUES " + rows + ") AS v") })
+func (s *sqliteFile) updateRows(of shape, columns []Column, text func(rows string) string) []Statement {
+	return s.chunked(of, columns, func(rows string) string { return text("(VALUES " + rows + ") AS v") })
 }
 
 // inRows passes the rows as one JSON text, so the statement's text is the same for any number of rows and stays prepared.
@@ -38,15 +39,17 @@ func (s *sqliteFile) inRows(columns []Column) (string, []any) {
 }
 
 // chunked returns one statement for each chunk of the rows; text returns the SQL for a chunk's list of rows.
-func chunked(columns []Column, text func(rows string) string) []Statement {
-	row := "(" + strings.Repeat("?, ", len(columns)-1) + "?)"
+func (s *sqliteFile) chunked(of shape, columns []Column, text func(rows string) string) []Statement {
 	var statements []Statement
 	done, total := 0, rowsOf(columns)
 	for _, size := range sqliteChunks {
 		if total-done < size {
 			continue
 		}
-		sql := text(strings.Repeat(row+", ", size-1) + row)
+		sql := s.texts.of(of, columns, size, func() string {
+			row := "(" + strings.Repeat("?, ", len(columns)-1) + "?)"
+			return text(strings.Repeat(row+", ", size-1) + row)
+		})
 		for ; total-done >= size; done += size {
 			statements = append(statements, Statement{SQL: sql, Args: cells(columns, done, size)})
 		}

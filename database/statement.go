@@ -9,7 +9,7 @@ import (
 
 // Statement is one SQL statement of a Pipeline.
 type Statement struct {
-	// SQL has a ? for each argument.
+	// SQL has a ? for each argument, or is numbered already ($1, $2 and so on) on PostgreSQL.
 	SQL  string
 	Args []any
 	// Scan is called for each row of the result, in order. It must not use the transaction. An error from it fails

@@ -10,7 +10,7 @@ func (s *sqliteFile) indexWords(documents []IndexedWords) []Statement {
 	for i, d := range documents {
 		numbers[i], texts[i] = d.Number, joinWords(d.Words, "", "", " ")
 	}
-	return s.insert("search_words", []Column{{Name: "rowid", Values: numbers}, {Name: "words", Values: texts}}, "")
+	return s.insert(shape{verb: "insert", table: "search_words"}, []Column{{Name: "rowid", Values: numbers}, {Name: "words", Values: texts}})
 }
 
 func (s *sqliteFile) emptyWords(others []string) []Statement {
