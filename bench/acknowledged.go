@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
@@ -176,16 +177,26 @@ func (r *receiver) waiting() (numbers []int64) {
 // deliveryNumber is what an agent receives into when it looks at nothing but a delivery's number.
 type deliveryNumber int64
 
+// numberField is the delivery's field with the number.
+var numberField = new(openintentv1.SubscriptionDelivery).ProtoReflect().Descriptor().Fields().ByName("number").Number()
+
+// receive finds the number in a received delivery. It is near the beginning, so the whole is rarely looked at.
+func (n *deliveryNumber) receive(data mem.BufferSlice) error {
+	if len(data) > 0 && n.decode(data[0].ReadOnlyData()) == nil {
+		return nil
+	}
+	return n.decode(data.Materialize())
+}
+
 // decode finds the number in an encoded delivery.
 func (n *deliveryNumber) decode(encoded []byte) error {
-	field := new(openintentv1.SubscriptionDelivery).ProtoReflect().Descriptor().Fields().ByName("number").Number()
 	for len(encoded) > 0 {
 		found, kind, length := protowire.ConsumeTag(encoded)
 		if length < 0 {
 			return protowire.ParseError(length)
 		}
 		encoded = encoded[length:]
-		if found == field {
+		if found == numberField {
 			value, length := protowire.ConsumeVarint(encoded)
 			*n = deliveryNumber(value) //nolint:gosec // numbers are positive
 			return protowire.ParseError(min(length, 0))

@@ -111,7 +111,7 @@ func (c sparingCodec) Unmarshal(data mem.BufferSlice, into any) error {
 	case undecoded:
 		return nil
 	case *deliveryNumber:
-		return into.decode(data.Materialize())
+		return into.receive(data)
 	}
 	return c.CodecV2.Unmarshal(data, into)
 }

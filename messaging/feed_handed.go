@@ -9,17 +9,34 @@ import (
 	"openintent/messaging/wake"
 )
 
+// keptEntries bounds for how many entries a feed's end keeps memory.
+const keptEntries = 8
+
 // FeedEnd is the state in which a feed that was read to the log's end found the log and its reader. From there the feed goes on by
 // what is handed over (HandedFeed), as long as nothing else happens in the intent.
 type FeedEnd struct {
 	head     intents.Head
 	presence agents.Presence
 	part     reading.Reach
+	// view is what is handed over as the reader sees it, with the rules of the head's epoch as far as they are known, which never change.
+	// entries is memory for a page. Both serve for one handover after the other.
+	view    *feedView
+	entries []reading.Entry
 }
 
 // end returns the state at the end of the log.
 func (v *feedView) end() *FeedEnd {
 	return &FeedEnd{head: v.Head.Copy(), presence: v.Presences[v.feed.By.Agent], part: v.part}
+}
+
+// viewing returns a view of what follows, for a feed that goes on from this end. It lacks what a commit hands over.
+func (e *FeedEnd) viewing(feed Feed) *feedView {
+	if e.view == nil {
+		e.view = &feedView{part: e.part, LogPage: new(reading.LogPage)}
+		e.view.Presences = map[string]agents.Presence{feed.By.Agent: e.presence}
+	}
+	e.view.feed = feed
+	return e.view
 }
 
 // Has tells whether the feed was read beyond what a commit handed over.
@@ -30,7 +47,7 @@ func (e *FeedEnd) Has(stored *wake.Handover) bool {
 // HandedFeed returns the page that follows on a feed's end by what a commit handed over, and moves the end there. It returns false,
 // and leaves the end where it is, when only a read can tell what follows: when the commit did not find the intent exactly as the feed
 // left it, when rules have changed, and when who sees a message depends on records of agents that may have changed
-// (reading.Snapshot.CanTell). The entries lack the log's copies of audited messages.
+// (reading.Snapshot.CanTell). The entries lack the log's copies of audited messages. They are the caller's until the next call for this end.
 func (s *Service) HandedFeed(feed Feed, end *FeedEnd, stored *wake.Handover) (page FeedPage, known bool) {
 	now := stored.Head.At(s.db.Now())
 	switch {
@@ -42,17 +59,20 @@ func (s *Service) HandedFeed(feed Feed, end *FeedEnd, stored *wake.Handover) (pa
 	if read, there := stored.Presences[feed.By.Agent]; there && read != end.presence {
 		return FeedPage{}, false
 	}
-	seen := &feedView{feed: feed, part: end.part, LogPage: new(reading.LogPage)}
-	if seen.Access, known = s.intents.KeptRules(feed.IntentNo, stored.Head.Epoch); !known {
-		return FeedPage{}, false
+	seen := end.viewing(feed)
+	if seen.Access == nil {
+		access, known := s.intents.KeptRules(feed.IntentNo, stored.Head.Epoch)
+		if !known {
+			return FeedPage{}, false
+		}
+		seen.Access = access
 	}
 	seen.Head, seen.Now = stored.Head, now
-	seen.Presences = map[string]agents.Presence{feed.By.Agent: end.presence}
 	if seen.Access.Require(feed.By, feed.By.Agent, intents.PermissionRead, now) != nil {
 		return FeedPage{}, false // a read refuses the reader
 	}
 	seen.findPart()
-	page = FeedPage{Through: stored.Head.LastPosition, Last: stored.Head.LastPosition, End: end}
+	page = FeedPage{Through: stored.Head.LastPosition, Last: stored.Head.LastPosition, End: end, Entries: end.entries[:0]}
 	for i, m := range stored.Messages {
 		entry, keep, known := s.handedEntry(seen, stored, m)
 		if !known {
@@ -63,7 +83,9 @@ func (s *Service) HandedFeed(feed Feed, end *FeedEnd, stored *wake.Handover) (pa
 			page.Entries = append(page.Entries, entry)
 		}
 	}
-	end.head = stored.Head
+	if end.head = stored.Head; cap(page.Entries) <= keptEntries {
+		end.entries = page.Entries
+	}
 	return page, true
 }
 
@@ -73,8 +95,12 @@ func (s *Service) handedEntry(seen *feedView, stored *wake.Handover, m *message.
 	if only := seen.feed.ChannelNo; only != 0 && only != m.ChannelNo {
 		return reading.Entry{}, false, true
 	}
-	if seen.Channel, known = s.channels.KeptRules(m.Key(), stored.Head.Epoch); !known {
-		return reading.Entry{}, false, false
+	if seen.Channel == nil || seen.Channel.Key != m.Key() {
+		channel, known := s.channels.KeptRules(m.Key(), stored.Head.Epoch)
+		if !known {
+			return reading.Entry{}, false, false
+		}
+		seen.Channel = channel
 	}
 	seen.Count = stored.Counts[m.ChannelNo]
 	if seen.Closed() || !seen.CanTellOf(stored, m) {

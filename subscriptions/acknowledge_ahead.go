@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// settledWithin is how long an acknowledgement waits until another replica has stored the delivery.
-	settledWithin = 2 * time.Second
+	// settledWithin is how long an acknowledgement waits until another replica has stored the delivery. It is longer than
+	// longestSettleDelay.
+	settledWithin = 5 * time.Second
 	// firstSettledLook is the first pause between two looks, and longestSettledLook the longest.
 	firstSettledLook, longestSettledLook = 5 * time.Millisecond, 200 * time.Millisecond
 )

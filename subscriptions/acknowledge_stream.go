@@ -3,7 +3,9 @@ package subscriptions
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"runtime/debug"
 
 	"google.golang.org/grpc"
 
@@ -18,53 +20,40 @@ type acknowledgementStream = grpc.ClientStreamingServer[
 // StreamAcknowledgements acknowledges deliveries of one subscription, and answers once, when all of that is stored. If it fails, what came
 // before may be stored or not.
 func (s *Service) StreamAcknowledgements(stream acknowledgementStream) error {
-	a, ctx := acknowledging{service: s}, stream.Context()
-	for requests := receive(stream); ; {
-		select {
-		case <-ctx.Done(): // the server stops, or the caller's key is over
-			return context.Cause(ctx)
-		case r := <-requests:
-			switch {
-			case errors.Is(r.err, io.EOF):
-				if err := a.settle(ctx); err != nil {
-					return err
-				}
-				return stream.SendAndClose(&openintentv1.StreamAcknowledgementsResponse{Acknowledged: a.count})
-			case r.err != nil:
-				return r.err
-			}
-			if err := a.take(ctx, r.request); err != nil {
-				return err
-			}
+	a, ctx, ended := acknowledging{service: s}, stream.Context(), make(chan error, 1)
+	go func() { ended <- a.run(ctx, stream) }()
+	select {
+	case <-ctx.Done(): // the server stops, or the caller's key is over
+		return context.Cause(ctx)
+	case err := <-ended:
+		if err != nil {
+			return err
 		}
 	}
+	return stream.SendAndClose(&openintentv1.StreamAcknowledgementsResponse{Acknowledged: a.count})
 }
 
-// receivedRequest is a request of a stream, or why no more can come.
-type receivedRequest struct {
-	request *openintentv1.StreamAcknowledgementsRequest
-	err     error
-}
-
-// receive hands over the requests of a stream one by one, up to the first error. It ends with the stream's context, soon after the call has
-// returned. Waiting for a request does not end with that context, so another goroutine waits.
-func receive(stream acknowledgementStream) <-chan receivedRequest {
-	ctx, requests := stream.Context(), make(chan receivedRequest)
-	go func() {
-		for {
-			var r receivedRequest
-			r.request, r.err = stream.Recv()
-			select {
-			case requests <- r:
-			case <-ctx.Done():
-				return
-			}
-			if r.err != nil {
-				return
-			}
+// run takes requests until the client ends its side, and then waits until everything is stored. Waiting for a request does not end with the
+// context, so it has a goroutine of its own. That one also does what the requests ask, because waking another one for each costs more. It
+// ends soon after the call has returned.
+func (a *acknowledging) run(ctx context.Context, stream acknowledgementStream) (err error) {
+	defer func() { // nobody else recovers on this goroutine
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
 		}
 	}()
-	return requests
+	for {
+		request, err := stream.Recv()
+		switch {
+		case errors.Is(err, io.EOF):
+			return a.settle(ctx)
+		case err != nil:
+			return err
+		}
+		if err := a.take(ctx, request); err != nil {
+			return err
+		}
+	}
 }
 
 // acknowledging is one running StreamAcknowledgements call.
@@ -87,6 +76,10 @@ func (a *acknowledging) take(ctx context.Context, req *openintentv1.StreamAcknow
 	if len(req.GetNumbers()) == 0 {
 		_, err := a.service.find(ctx, a.subscription)
 		return err
+	}
+	if a.noted != nil && a.noted.note(req.GetNumbers()) { // where the last ones were noted
+		a.count += int64(len(req.GetNumbers()))
+		return nil
 	}
 	l := a.service.ledgerOf(ctx, a.subscription)
 	if l != a.noted {

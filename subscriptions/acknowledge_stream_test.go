@@ -365,3 +365,15 @@ func TestAStreamDoesNotWaitForRoomThatCameMeanwhile(t *testing.T) {
 	require.True(t, l.note([]int64{1}))
 	require.False(t, l.await(looked))
 }
+
+// panicking is a stream on which receiving panics.
+type panicking struct{ acknowledgementStream }
+
+func (panicking) Context() context.Context { return context.Background() }
+
+func (panicking) Recv() (*openintentv1.StreamAcknowledgementsRequest, error) { panic("broken") }
+
+// Requests are taken on a goroutine of its own, where a panic would end the process.
+func TestAPanicOnAStreamOfAcknowledgementsIsAnError(t *testing.T) {
+	require.ErrorContains(t, new(Service).StreamAcknowledgements(panicking{}), "broken")
+}

@@ -24,6 +24,7 @@ func (seen *progress) hasNews() bool {
 func (st *deliveryStream) goAhead(ctx context.Context) error {
 	l := &ledger{
 		no: st.sub.no, id: st.sub.id, subscriber: st.sub.subscriber, name: st.consumer.name, settler: st.service.settler, wake: st.watch.Wake,
+		longest:    min(longestSettleDelay, st.sub.acknowledgeTime()/2),
 		unfinished: make(map[int64]unfinishedDelivery), acknowledged: make(map[int64]struct{}), moved: make(map[int64]struct{}),
 	}
 	err := st.service.changes.change(ctx, l.no, wanted{positions: true}, func(c *change) error {
@@ -72,7 +73,7 @@ func (st *deliveryStream) stopAhead(ctx context.Context) (settled bool) {
 func (st *deliveryStream) deliverAhead(ctx context.Context, seen *progress) (wait time.Duration, err error) {
 	o := seen.offering
 	if o.overdue || len(o.due) > 0 {
-		if err := st.ledger.storeAcknowledged(ctx); err != nil {
+		if err := st.ledger.storeAcknowledged(ctx, 0); err != nil {
 			return 0, err
 		}
 	}
@@ -155,20 +156,26 @@ func (st *deliveryStream) sendPage(
 // sendEntries sends what is new among the entries of a page. stale is the position of the first one that was read too long ago to be
 // sent, or 0.
 func (st *deliveryStream) sendEntries(ctx context.Context, entries []reading.Entry) (sent int, stale int64, err error) {
+	offered := entries[:0:len(entries)] // the page is the stream's own
+	defer func() {
+		if len(offered) > 0 {
+			st.service.messaging.RecordOffered(st.sub.subscriber, offered...)
+		}
+	}()
 	for i, entry := range entries {
 		now := st.service.db.Now()
 		if i > 0 && now.Sub(entry.Now) > freshFor {
-			return sent, entry.Position, nil
+			return len(offered), entry.Position, nil
 		}
 		if _, shown := entry.At(now, st.sub.reader()); !shown || !st.sub.isNewEnough(entry) {
 			continue
 		}
 		if err := st.sendNew(ctx, entry, now); err != nil {
-			return sent, 0, err
+			return len(offered), 0, err
 		}
-		sent++
+		offered = append(offered, entry)
 	}
-	return sent, 0, nil
+	return len(offered), 0, nil
 }
 
 // sendNew numbers an entry and sends it. It does so only while nobody else can have taken the lease.
@@ -189,17 +196,12 @@ func (st *deliveryStream) sendNew(ctx context.Context, entry reading.Entry, now 
 	if err != nil {
 		return err
 	}
-	wire, err := toWire(st.sub, given, &entry)
+	wire, err := st.toSend(given, &entry)
 	if err != nil {
 		return err
 	}
-	sent := parcel{delivery: given, entry: entry, wire: wire}
-	handed := st.service.beginHanding(ctx, st.sub, sent)
+	handed := st.service.beginHanding(ctx, st.sub, parcel{delivery: given, entry: entry, wire: wire})
 	err = st.consumer.handing(func() error { return asSendError(st.send(wire)) })
 	handed(err)
-	if err != nil {
-		return err
-	}
-	st.service.recordOffered(st.sub, sent)
-	return nil
+	return err
 }

@@ -53,8 +53,10 @@ type ledger struct {
 	// how often some of what was acknowledged turned out to be dead letters.
 	noted  time.Time
 	deaths int
-	// lag is how long the agent needs to acknowledge a delivery, smoothed (ledger_acknowledge.go).
-	lag time.Duration
+	// lag is how long the agent needs to acknowledge a delivery, smoothed (ledger_acknowledge.go); learned is true if that is known. longest
+	// is how long a delivery may wait to be stored at most.
+	lag, longest time.Duration
+	learned      bool
 	// whole is true if the next time everything that was sent is stored, however young it is.
 	whole bool
 	// awaited is true when the stream waits for room (await).
@@ -173,7 +175,7 @@ func (l *ledger) pass(intentNo, through int64) {
 	}
 	l.move(intentNo, through)
 	if through-l.stored[intentNo] >= unwritten {
-		l.settler.add(l, l.settler.patience())
+		l.settler.add(l, l.patience())
 	}
 }
 
@@ -203,7 +205,7 @@ func (l *ledger) neverGave(number int64) bool {
 // settle stores everything that the stream has sent, and reserves further numbers if there are few.
 func (l *ledger) settle(ctx context.Context) error {
 	l.mutex.Lock()
-	settled := l.flush(true)
+	settled := l.flush(true, 0)
 	l.mutex.Unlock()
 	return await(ctx, settled).err
 }
@@ -216,12 +218,12 @@ func (l *ledger) hurry() {
 	l.settler.add(l, 0)
 }
 
-// flush asks the settler to store the ledger without delay: everything that was sent, or only what is acknowledged or was sent long
+// flush asks the settler to store the ledger within some time: everything that was sent, or only what is acknowledged or was sent long
 // enough ago. The channel gets the outcome.
-func (l *ledger) flush(whole bool) <-chan settlement {
+func (l *ledger) flush(whole bool, within time.Duration) <-chan settlement {
 	l.whole = l.whole || whole
 	settled := make(chan settlement, 1)
-	if l.lost != nil || !l.settler.add(l, 0) {
+	if l.lost != nil || !l.settler.add(l, within) {
 		settled <- settlement{err: errConsumerLost}
 		return settled
 	}

@@ -28,7 +28,7 @@ func (l *ledger) acknowledge(ctx context.Context, numbers []int64, through int64
 		l.described = true
 		l.finish(numbers)
 	}
-	settled := l.flush(!known)
+	settled := l.flush(!known, 0)
 	l.mutex.Unlock()
 	outcome := await(ctx, settled)
 	switch {
@@ -67,16 +67,21 @@ func (l *ledger) finish(numbers []int64) {
 // learn notes how long the agent needed to acknowledge a delivery. What takes longer than a delivery may wait to be stored counts as if it
 // took no time, because waiting for it would be in vain.
 func (l *ledger) learn(took time.Duration) {
-	if took > longestSettleDelay {
+	if took > l.longest {
 		took = 0
+	}
+	if !l.learned {
+		l.lag, l.learned = took, true
 	}
 	l.lag += (took - l.lag) / lagSmoothing
 }
 
-// patience returns how long a delivery may wait to be stored: twice the time that the agent needs to acknowledge one, and at least as long
-// as the settler says. So what the agent acknowledges in its usual time is never stored.
+// patience returns how long a delivery may wait to be stored. That is twice the time that the agent needs to acknowledge one, so what the
+// agent acknowledges in its usual time is never stored. It is also twice the time that storing takes: acknowledgements wait for that, and
+// more of them come before anything else has to be stored. So the slower the database is, the less is stored.
 func (l *ledger) patience() time.Duration {
-	return max(l.settler.patience(), min(2*l.lag, longestSettleDelay))
+	took := time.Duration(l.settler.took.Load())
+	return max(l.settler.delay, min(2*max(l.lag, took), l.longest))
 }
 
 // note acknowledges deliveries that this stream has sent, and nobody waits until that is stored. If it returns false, nothing happened,
@@ -129,14 +134,14 @@ func (l *ledger) deathsFound() int {
 	return l.deaths
 }
 
-// storeAcknowledged stores what is acknowledged, so that it is neither sent again nor given up.
-func (l *ledger) storeAcknowledged(ctx context.Context) error {
+// storeAcknowledged stores what is acknowledged within some time, so that it is neither sent again nor given up.
+func (l *ledger) storeAcknowledged(ctx context.Context, within time.Duration) error {
 	l.mutex.Lock()
 	if len(l.acknowledged) == 0 {
 		l.mutex.Unlock()
 		return nil
 	}
-	settled := l.flush(false)
+	settled := l.flush(false, within)
 	l.mutex.Unlock()
 	if err := await(ctx, settled).err; !errors.Is(err, errDeadAmong) {
 		return err
@@ -145,9 +150,10 @@ func (l *ledger) storeAcknowledged(ctx context.Context) error {
 }
 
 // settleNoted waits until everything is stored that was noted, and returns whether it was. deaths is what deathsFound returned before that
-// was noted: a dead letter stays one unless whoever acknowledges it waits.
+// was noted: a dead letter stays one unless whoever acknowledges it waits. Many streams of acknowledgements end in a short time, so that is
+// stored for several of them together.
 func (l *ledger) settleNoted(ctx context.Context, deaths int) (stored bool, err error) {
-	err = l.storeAcknowledged(ctx)
+	err = l.storeAcknowledged(ctx, confirmDelay)
 	if errors.Is(err, errConsumerLost) {
 		return false, nil
 	}

@@ -1,6 +1,7 @@
 package subscriptions
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -9,7 +10,7 @@ import (
 
 // A delivery waits to be stored for twice the time in which its agent usually acknowledges, if that is soon enough.
 func TestALedgerWaitsForItsAgent(t *testing.T) {
-	l := &ledger{settler: newSettler(nil, nil)}
+	l := &ledger{settler: newSettler(nil, nil), longest: longestSettleDelay}
 	acknowledged := func(took time.Duration) time.Duration {
 		for range 20 * lagSmoothing {
 			l.learn(took)
@@ -24,4 +25,31 @@ func TestALedgerWaitsForItsAgent(t *testing.T) {
 	require.Equal(t, settleDelay, acknowledged(time.Hour))
 	l.learn(longestSettleDelay)
 	require.Less(t, l.patience(), longestSettleDelay, "one acknowledgement decides little")
+}
+
+// The first acknowledgement already says how long the agent needs: what comes right after it is not stored for nothing.
+func TestALedgerKnowsItsAgentAfterOneAcknowledgement(t *testing.T) {
+	l := &ledger{settler: newSettler(nil, nil), longest: longestSettleDelay}
+	l.learn(1200 * time.Millisecond)
+	require.Equal(t, 2400*time.Millisecond, l.patience(), "a busy server's agents need more than a second")
+	l = &ledger{settler: newSettler(nil, nil), longest: longestSettleDelay}
+	l.settler.took.Store(int64(time.Second))
+	require.Equal(t, 2*time.Second, l.patience(), "so does a slow database")
+	l.settler.took.Store(int64(time.Hour))
+	require.Equal(t, longestSettleDelay, l.patience())
+}
+
+// What is due again soon is stored by then.
+func TestALedgerWaitsNoLongerThanItsAgentMay(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channel := h.open(t, h.intent(t), "talk")
+		for seconds, longest := range map[int32]time.Duration{1: time.Second / 2, 30: longestSettleDelay} {
+			sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel, AcknowledgeSeconds: &seconds})
+			s := h.stream(t, sub, nil)
+			h.warmUp(t, s, sub, channel)
+			require.Equal(t, longest, h.subscriptions.settler.named(sub.GetId()).longest)
+			s.cancel()
+			require.ErrorIs(t, s.end(t), context.Canceled)
+		}
+	})
 }

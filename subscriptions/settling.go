@@ -17,9 +17,12 @@ const (
 	// settleDelay is the least time that a delivery that was sent may wait to be stored. What is acknowledged within its time is seldom
 	// stored. If the server dies, the deliveries of this time come again as first attempts.
 	settleDelay = 50 * time.Millisecond
-	// longestSettleDelay is the longest such time. It grows when storing takes long (settler.patience) and when the agent takes long to
-	// acknowledge (ledger.patience).
-	longestSettleDelay = time.Second
+	// longestSettleDelay is the longest such time. It grows when storing takes long and when the agent takes long to acknowledge
+	// (ledger.patience). It is so long that a server with as much to do as it can does not come there: a delivery that is stored and removed
+	// again costs more than any other, so agents would wait still longer for what comes after it.
+	longestSettleDelay = 3 * time.Second
+	// confirmDelay is how long the end of a stream of acknowledgements may wait for those of other streams, to be stored with them.
+	confirmDelay = 25 * time.Millisecond
 	// settleRetry is how long to wait before trying again what could not be stored.
 	settleRetry = 250 * time.Millisecond
 	// lockedRetry is how long to wait for a subscription that somebody else has locked.
@@ -92,12 +95,6 @@ func newSettler(db *database.DB, logger *slog.Logger) *settler {
 		db: db, logger: logger, delay: settleDelay, byNo: make(map[int64]*ledger), byID: make(map[string]*ledger),
 		changed: make(chan struct{}, 1), finished: make(chan struct{}),
 	}
-}
-
-// patience returns how long a delivery may wait to be stored. While storing takes long, acknowledgements wait for it, and more of them
-// come before anything else has to be stored. So the slower the database is, the less is stored.
-func (s *settler) patience() time.Duration {
-	return max(s.delay, min(2*time.Duration(s.took.Load()), longestSettleDelay))
 }
 
 // open registers the ledger of a stream that has become active.

@@ -41,6 +41,7 @@ func (s *Service) StreamDeliveries(
 	st := &deliveryStream{
 		receiver: r, consumer: s.newConsumer(sub.no), send: stream.Send,
 		maxOutstanding: int(cmp.Or(req.GetMaxOutstanding(), defaultPage)), announces: req.GetAnnounceActive(),
+		encodes: new(grpc.PreparedMsg).Encode(stream, new(openintentv1.SubscriptionDelivery)) == nil,
 	}
 	st.consumer.afresh, st.consumer.takesOver = true, req.GetTakeOver()
 	r.gatherer.consumer, st.careful = st.consumer.name, true
@@ -68,8 +69,10 @@ func (s *Service) acknowledgedThrough(ctx context.Context, sub *subscription) (t
 // deliveryStream is one running StreamDeliveries call.
 type deliveryStream struct {
 	*receiver
-	consumer       *consumer
-	send           func(*openintentv1.SubscriptionDelivery) error
+	consumer *consumer
+	send     func(*openintentv1.SubscriptionDelivery) error
+	// encodes is true when the stream goes over the network.
+	encodes        bool
 	maxOutstanding int
 	// announces is true when the client asked to be told each time the stream becomes active or begins to stand by.
 	announces, active bool

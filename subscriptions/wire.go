@@ -5,6 +5,7 @@ import (
 
 	"openintent/messaging/reading"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	openintentv1 "openintent/gen/openintent/v1"
@@ -59,6 +60,28 @@ func toWire(sub *subscription, d delivery, entry *reading.Entry) (*openintentv1.
 	message, event, _, err := entry.ToWire()
 	wire.IntentId, wire.ChannelName, wire.Message, wire.Event = entry.IntentID, entry.ChannelName, message, event
 	wire.Annotation, wire.Attention = entry.AnnotationToWire(), entry.AttentionToWire()
+	return wire, err
+}
+
+// toSend returns a delivery in the form that the stream sends. What a stream over the network sends of a message that was handed over, all
+// subscribers get alike but for the number and the like. So that part is encoded once for all of them. Here it stands as a field that the
+// program does not know, which is sent as it is.
+func (st *deliveryStream) toSend(d delivery, entry *reading.Entry) (*openintentv1.SubscriptionDelivery, error) {
+	if !st.encodes || entry.Content == nil || entry.Message == nil || entry.Attention != nil {
+		return toWire(st.sub, d, entry)
+	}
+	shared, err := entry.Content.Encoded(entry.Message, entry.Now, func() ([]byte, error) {
+		wire, err := toWire(new(subscription), delivery{position: d.position}, entry)
+		if err != nil {
+			return nil, err
+		}
+		return proto.Marshal(wire)
+	})
+	if err != nil {
+		return nil, err
+	}
+	wire, err := toWire(st.sub, delivery{number: d.number, attempts: d.attempts}, nil)
+	wire.ProtoReflect().SetUnknown(shared)
 	return wire, err
 }
 

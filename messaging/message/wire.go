@@ -65,12 +65,29 @@ type SharedContent struct {
 	once    sync.Once
 	content Content
 	err     error
+
+	mutex   sync.Mutex
+	status  Status
+	encoded []byte
 }
 
 // Of returns the content. The message is always the same one.
 func (s *SharedContent) Of(m *Message) (Content, error) {
 	s.once.Do(func() { s.content, s.err = m.content() })
 	return s.content, s.err
+}
+
+// Encoded returns what all streams over the network send of the message alike. The first one that needs it encodes it, and the others use
+// that for as long as the message's status stays. The message and the encoding are always the same ones. Nobody changes what is returned.
+func (s *SharedContent) Encoded(m *Message, now time.Time, encode func() ([]byte, error)) (_ []byte, err error) {
+	status := m.Status(now)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.encoded == nil || s.status != status {
+		s.encoded, err = encode()
+		s.status = status
+	}
+	return s.encoded, err
 }
 
 // WireWith is ToWire for a caller that has the message's content already.

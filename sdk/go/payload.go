@@ -19,6 +19,15 @@ func encode(value any) (*structpb.Struct, error) {
 	if value == nil {
 		return &structpb.Struct{}, nil
 	}
+	if object, is := value.(map[string]any); is {
+		if payload, plain := plainStruct(object, 0); plain {
+			return payload, nil
+		}
+	}
+	return encodeByJSON(value)
+}
+
+func encodeByJSON(value any) (*structpb.Struct, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return nil, invalidPayload(err.Error())
