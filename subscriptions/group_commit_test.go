@@ -64,6 +64,18 @@ func marks(text string) decision {
 	}
 }
 
+// panicsOnce returns a decision that panics in its group, and refuses afterwards.
+func panicsOnce() decision {
+	panicked := false
+	return func(*change) error {
+		if !panicked {
+			panicked = true
+			panic("the decision of a group")
+		}
+		return errEnded
+	}
+}
+
 // begin makes a change on another goroutine.
 func (h *house) begin(ctx context.Context, no int64, decide decision) <-chan error {
 	done := make(chan error, 1)
@@ -111,25 +123,16 @@ func TestChangesThatWaitAreCommittedTogether(t *testing.T) {
 // A change that is refused, that the database refuses, or that panics is not made. The others of its group are.
 func TestOneChangeOfAGroupDoesNotSpoilTheOthers(t *testing.T) {
 	broken := database.Statement{SQL: "UPDATE subscriptions SET id = NULL"}
-	planted := map[string]decision{
-		"refused":     func(*change) error { return errEnded },
-		"no data":     func(c *change) error { c.also(broken); return nil },
-		"panics once": nil,
-		"deleted":     marks("never"),
+	planted := map[string]func() decision{
+		"refused":     func() decision { return func(*change) error { return errEnded } },
+		"no data":     func() decision { return func(c *change) error { c.also(broken); return nil } },
+		"panics once": panicsOnce,
+		"deleted":     func() decision { return marks("never") },
 	}
-	for name, decide := range planted {
+	for name, planted := range planted {
 		t.Run(name, func(t *testing.T) {
 			eachEngine(t, func(t *testing.T, h *house) {
-				nos := h.numbered(t, 3)
-				if decide == nil {
-					runs := 0
-					decide = func(c *change) error {
-						if runs++; runs == 1 {
-							panic("the decision of a group")
-						}
-						return errEnded
-					}
-				}
+				nos, decide := h.numbered(t, 3), planted()
 				if name == "deleted" {
 					require.NoError(t, h.subscriptions.hide(t.Context(), nos[1]))
 				}
