@@ -80,6 +80,20 @@
 // messages, its streams deliver the open requests that lie before their cursors and are not in the log. These deliveries get no
 // new numbers (own_log_backfill.go).
 //
+// # Group commits
+//
+// Whoever numbers, offers, acknowledges, or takes or releases a lease decides about one locked subscription. That is a change (change.go).
+// While a transaction makes changes, further ones wait, and the next transaction makes all of them (group_commit.go): it locks their
+// subscriptions, reads what the decisions have to know (change_read.go), lets each decide, and stores everything with a few statements
+// (change_store.go). So a message to everyone is numbered for many agents' own logs, fetches and webhooks by few commits.
+//
+//	change ──┐
+//	change ──┼── wait ──> lock, read ──> decide each ──> store, commit
+//	change ──┘
+//
+// Whoever also needs locks on intents' heads, because a delivery becomes a dead letter or is one no more, makes a change in a transaction of
+// its own (changeIn). The ledgers of streams that send ahead have a transaction of their own kind, as above.
+//
 // # Changes without a wake-up
 //
 // Wake-ups can be lost. The monitor finds the changes that they did not announce, for all streams of own logs and all posted
@@ -105,6 +119,7 @@
 //
 // # What holds
 //
+//   - A group of changes waits for no lock, and a change that fails or panics spoils no other one.
 //   - Every transaction that assigns numbers, counts attempts, or acknowledges, gives up or redrives deliveries keeps the lock
 //     on the subscription's row until its commit. So no number is given twice. In an agent's own log numbers have no gaps and
 //     rise in commit order, and a cursor over them skips nothing. Other subscriptions' numbers rise, and streams that were
