@@ -163,7 +163,8 @@ func TestOneChangeOfAGroupDoesNotSpoilTheOthers(t *testing.T) {
 // A subscription that another transaction has locked waits by itself. Its group and the next ones do not.
 func TestALockedSubscriptionHoldsUpNoGroup(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, database.PostgreSQL)
+	tried := new(locks)
+	h := newHouse(t, database.PostgreSQL, tried.count)
 	nos := h.numbered(t, 2)
 	locked, proceed, gone := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -181,8 +182,10 @@ func TestALockedSubscriptionHoldsUpNoGroup(t *testing.T) {
 	h.subscriptions.changes.wait(t, 1)
 	free := h.begin(t.Context(), nos[1], marks("free"))
 	h.subscriptions.changes.wait(t, 2)
+	tried.Store(0)
 	release()
 	require.NoError(t, <-free)
+	require.LessOrEqual(t, tried.Load(), int64(2), "the group was tried again, because it waited for the lock")
 	require.NoError(t, <-h.begin(t.Context(), nos[1], marks(" again")))
 	require.Equal(t, "free again", h.marked(t, nos[1]))
 	require.Empty(t, h.marked(t, nos[0]))
