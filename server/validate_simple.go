@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// numberList is a field with a list of numbers, of which the contract says how many it may have and how small they may be.
+// numberList is a field with a list of numbers. The contract bounds how many numbers it has and how small they are.
 type numberList struct {
 	field protoreflect.FieldDescriptor
 	most  int

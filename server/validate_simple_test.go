@@ -10,7 +10,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// What is decided without the validator is decided as the validator would.
+// The rules that the server checks by itself give the same verdicts as the validator.
 func TestSimpleRulesAreTheContracts(t *testing.T) {
 	methods, err := listMethods()
 	require.NoError(t, err)

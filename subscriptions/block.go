@@ -28,10 +28,10 @@ func (s *subscription) wasAbandoned(number int64) bool {
 }
 
 // abandon gives up what is left of the reserved block, because the stream that reserved it no longer has the lease. No number
-// of it is given again. left is true if there was something left.
-func (s *subscription) abandon() (left bool) {
+// of it is given again.
+func (s *subscription) abandon() {
 	if s.reservedThrough <= s.lastNumber {
-		return false
+		return
 	}
 	gone := span{s.lastNumber + 1, s.reservedThrough}
 	if n := len(s.abandoned); n > 0 && s.abandoned[n-1][1]+1 == gone[0] {
@@ -44,7 +44,6 @@ func (s *subscription) abandon() (left bool) {
 		s.abandoned = s.abandoned[1:]
 	}
 	s.lastNumber = s.reservedThrough
-	return true
 }
 
 // abandonedText returns spans as the database keeps them.

@@ -91,8 +91,8 @@
 //	change ──┼── wait ──> lock, read ──> decide each ──> store, commit
 //	change ──┘
 //
-// Whoever also needs locks on intents' heads, because a delivery becomes a dead letter or is one no more, makes a change in a transaction of
-// its own (changeIn). The ledgers of streams that send ahead have a transaction of their own kind, as above.
+// A change that buries or revives a delivery also locks heads of intents, so it has a transaction of its own
+// (changeIn). The ledgers of streams that send ahead have a transaction of their own kind, as above.
 //
 // # Changes without a wake-up
 //

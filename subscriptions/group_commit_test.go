@@ -303,7 +303,7 @@ func TestABroadcastIsNumberedForManyTogether(t *testing.T) {
 	}
 }
 
-// What somebody has to know of a subscription comes from that subscription alone, however many are locked together.
+// A decision sees only rows of its own subscription, however many subscriptions its transaction locks.
 func TestEachChangeKnowsItsOwnSubscription(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		channel := h.open(t, h.intent(t), "talk")

@@ -39,7 +39,7 @@ func TestALedgerKnowsItsAgentAfterOneAcknowledgement(t *testing.T) {
 	require.Equal(t, longestSettleDelay, l.patience())
 }
 
-// What is due again soon is stored by then.
+// A ledger stores a delivery before half of its time to be acknowledged is over.
 func TestALedgerWaitsNoLongerThanItsAgentMay(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		channel := h.open(t, h.intent(t), "talk")

@@ -85,7 +85,7 @@ func (s *Service) readQueues(ctx context.Context, no int64) (found queues, err e
 	return found, err
 }
 
-// due returns the queues of which the first delivery is due, in the order of these deliveries' numbers.
+// due returns the queues whose first delivery is due, ordered by the number of that delivery.
 func (q queues) due(now time.Time) [][]delivery {
 	due := make([][]delivery, 0, len(q))
 	for _, queue := range q {

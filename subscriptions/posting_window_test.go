@@ -35,7 +35,7 @@ func TestALonePostTakesThreeTransactions(t *testing.T) {
 	}
 }
 
-// What did not fit into the window is gathered when posts have made room, although nothing wakes the poster then.
+// The poster gathers the rest of a long backlog as soon as its posts have made room. It needs no wake-up for that.
 func TestABacklogLongerThanTheWindowIsPosted(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		begun, proceed := make(chan struct{}, 1), make(chan struct{})
