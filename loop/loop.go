@@ -2,13 +2,13 @@ package loop
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"openintent/fault"
 )
 
 // Loop repeats one piece of work. Make it with New.
@@ -118,10 +118,6 @@ func growingPauses(interval, longest time.Duration) *backoff.ExponentialBackOff 
 
 // turn runs the work once and turns a panic into an error, so that one bad turn does not end the program.
 func (l *Loop) turn(ctx context.Context) (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
-		}
-	}()
+	defer fault.Recover(&err)
 	return l.work(ctx)
 }

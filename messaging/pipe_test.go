@@ -89,11 +89,13 @@ func (p *pipe) isAsked(t require.TestingT, times int) {
 }
 
 // pipe begins a stream of messages.
-func (h *house) pipe(t *testing.T, agent string) *pipe {
+func (h *house) pipe(t *testing.T, agent string) *pipe { return h.pipeIn(t, as(agent)) }
+
+func (h *house) pipeIn(t *testing.T, ctx context.Context) *pipe { //nolint:revive // t comes first, as in every helper of tests
 	p := &pipe{
 		requests: make(chan pipeRequest), answers: make(chan *wireAnswer), ended: make(chan error, 1), over: make(chan struct{}),
 	}
-	p.ctx, p.leave = context.WithCancelCause(as(agent))
+	p.ctx, p.leave = context.WithCancelCause(ctx)
 	t.Cleanup(func() { p.leave(nil) })
 	go func() {
 		err := h.messaging.SendMessages(p)

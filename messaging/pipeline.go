@@ -3,9 +3,7 @@ package messaging
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"runtime/debug"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -26,9 +24,9 @@ func (s *Service) SendMessages(stream messageStream) error {
 	ctx := stream.Context()
 	forget := context.AfterFunc(ctx, func() { w.close(context.Cause(ctx)) })
 	defer forget()
-	defer w.close(nil)            // for when an answer could not be sent
-	go s.takeUpAll(stream, w)     // it ends with the stream, soon after this function has returned
-	for sent := range w.inOrder { // every message that was taken up is answered, whatever ended the stream
+	defer w.close(nil)                              // for when an answer could not be sent
+	go func() { w.close(s.takeUpAll(stream, w)) }() // it ends with the stream, soon after this function has returned
+	for sent := range w.inOrder {                   // every message that was taken up is answered, whatever ended the stream
 		if err := stream.Send(s.answer(<-sent.done)); err != nil {
 			return err
 		}
@@ -37,29 +35,24 @@ func (s *Service) SendMessages(stream messageStream) error {
 	return w.reason()
 }
 
-// takeUpAll takes up what the client sends until the window closes. It closes the window when the client has sent
-// everything or cannot be heard any more.
-func (s *Service) takeUpAll(stream messageStream, w *window) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			w.close(fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
-		}
-	}()
+// takeUpAll takes up what the client sends until the window closes. It returns nil when the client has sent everything, or
+// why the client cannot be heard any more.
+func (s *Service) takeUpAll(stream messageStream, w *window) (err error) {
+	defer fault.Recover(&err) // nobody else recovers on this goroutine
 	for w.awaitRoom() {
 		req, err := stream.Recv()
 		var refusal *fault.Fault
 		switch {
 		case errors.Is(err, io.EOF):
-			w.close(nil)
-			return
+			return nil
 		case err != nil && !errors.As(err, &refusal):
-			w.close(err)
-			return
+			return err
 		}
 		if !s.takeUp(stream.Context(), w, req, err) {
-			return
+			return nil
 		}
 	}
+	return nil
 }
 
 // takeUp hands a message to the writer, unless the message is refused before. It returns false when the window is closed.
@@ -79,12 +72,18 @@ func (s *Service) takeUp(ctx context.Context, w *window, req *openintentv1.SendM
 		return false
 	}
 	if refused == nil {
-		refused = s.writer.SubmitInTurn(ctx, d, sent.done)
+		refused = s.submitInTurn(ctx, d, sent.done)
 	}
 	if refused != nil {
 		sent.done <- writing.Outcome{Err: refused}
 	}
 	return true
+}
+
+// submitInTurn refuses the message if submitting it panics, so that it is answered like any other.
+func (s *Service) submitInTurn(ctx context.Context, d *writing.Draft, done chan writing.Outcome) (err error) {
+	defer fault.Recover(&err)
+	return s.writer.SubmitInTurn(ctx, d, done)
 }
 
 // answer says what became of a message.

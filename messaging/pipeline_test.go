@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/genproto/googleapis/rpc/status"
 
+	"openintent/caller"
 	"openintent/database"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -197,6 +198,24 @@ func TestAFailedReceiptEndsAPipeline(t *testing.T) {
 		p.requests <- pipeRequest{panics: true}
 		require.ErrorContains(t, p.end(t), "panic")
 		require.Equal(t, int64(1), h.channel(t, id).GetMessageCount())
+	})
+}
+
+// A message whose submission panics is refused, and those after it are stored.
+func TestAPanicRefusesOneMessageOfAPipeline(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		broken := new(caller.Quota) // it panics when it is asked, because it does not count bytes
+		broken.Set(caller.Rates{MessagesPerSecond: 1000})
+		c, _ := caller.From(as("alice"))
+		c.Quota = broken
+		p := h.pipeIn(t, caller.NewContext(t.Context(), c))
+		p.sends(numbered(id, 1, 1)...)
+		require.Equal(t, "INTERNAL", p.answer(t).GetRefusal().GetMessage())
+		broken.Set(caller.Rates{MessagesPerSecond: 1000, BytesPerSecond: 1 << 20})
+		p.sends(numbered(id, 2, 2)...)
+		p.ids(t, 1)
+		require.Equal(t, []string{"2"}, textsOf(h.list(t, "bob", &listRequest{ChannelId: id})))
 	})
 }
 

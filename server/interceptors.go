@@ -3,9 +3,7 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"google.golang.org/grpc"
@@ -89,7 +87,7 @@ func (i *interceptors) one(
 ) (response any, err error) {
 	call := i.observer.begin(ctx, fullMethod, i.methods[fullMethod], false)
 	defer func() { err = i.observer.end(call, err) }()
-	defer recoverPanic(&err)
+	defer fault.Recover(&err)
 	ctx, release, err := i.admit(call.ctx, call)
 	if err != nil {
 		return nil, err
@@ -107,7 +105,7 @@ func (i *interceptors) stream(
 ) (err error) {
 	call := i.observer.begin(stream.Context(), info.FullMethod, i.methods[info.FullMethod], true)
 	defer func() { err = i.observer.end(call, err) }()
-	defer recoverPanic(&err)
+	defer fault.Recover(&err)
 	ctx, release, err := i.admit(call.ctx, call)
 	if err != nil {
 		return err
@@ -141,7 +139,7 @@ type preparedStream struct {
 func (s *preparedStream) Context() context.Context { return s.ctx }
 
 func (s *preparedStream) RecvMsg(request any) (err error) {
-	defer recoverPanic(&err) // a service may receive on a goroutine of its own
+	defer fault.Recover(&err) // a service may receive on a goroutine of its own
 	if err := s.ServerStream.RecvMsg(request); err != nil {
 		return err
 	}
@@ -252,11 +250,4 @@ func causeOf(ctx context.Context, err error) error {
 		return reason
 	}
 	return err
-}
-
-// recoverPanic turns a panic of the service into an internal error with the stack as its hidden cause.
-func recoverPanic(err *error) {
-	if cause := recover(); cause != nil {
-		*err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
-	}
 }

@@ -3,9 +3,7 @@ package subscriptions
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"runtime/debug"
 
 	"google.golang.org/grpc"
 
@@ -37,11 +35,7 @@ func (s *Service) StreamAcknowledgements(stream acknowledgementStream) error {
 // context, so it has a goroutine of its own. That one also does what the requests ask, because waking another one for each costs more. It
 // ends soon after the call has returned.
 func (a *acknowledging) run(ctx context.Context, stream acknowledgementStream) (err error) {
-	defer func() { // nobody else recovers on this goroutine
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
-		}
-	}()
+	defer fault.Recover(&err) // nobody else recovers on this goroutine
 	for {
 		request, err := stream.Recv()
 		switch {

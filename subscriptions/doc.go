@@ -119,7 +119,9 @@
 //
 // # What holds
 //
-//   - A group of changes waits for no lock, and a change that fails or panics spoils no other one.
+//   - A group of changes waits for no lock, and a change whose decision fails or panics spoils no other one.
+//   - A panic ends no program: a stream, a call or a subscription's posts fail, and what was sent and not stored comes again. A delivery that
+//     cannot be made ready for its post counts that as a failed attempt.
 //   - Every transaction that assigns numbers, counts attempts, or acknowledges, gives up or redrives deliveries keeps the lock
 //     on the subscription's row until its commit. So no number is given twice. In an agent's own log numbers have no gaps and
 //     rise in commit order, and a cursor over them skips nothing. Other subscriptions' numbers rise, and streams that were

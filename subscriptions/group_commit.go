@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"openintent/database"
+	"openintent/fault"
 )
 
 // groupSize bounds how many subscriptions one transaction changes.
@@ -128,12 +129,13 @@ func (g *groupCommit) take(first *member) []*member {
 	return group
 }
 
-// commit makes the changes of a group in one transaction. If the transaction fails because of one of them, all are left out.
+// commit makes the changes of a group in one transaction. If the transaction fails because of one of them, all are left out. After a
+// panic nobody knows whether it was committed, so it fails for all of them.
 func (g *groupCommit) commit(group []*member) {
 	ctx, cancel := sharedContext(group)
 	defer cancel()
-	err := g.db.Write(ctx, func(tx *database.Tx) error { return changeGroup(tx, group) })
-	if len(group) > 1 && err != nil && (database.IsConflict(err) || !database.IsUnavailable(err)) {
+	err := g.write(ctx, group)
+	if len(group) > 1 && err != nil && !fault.IsPanic(err) && (database.IsConflict(err) || !database.IsUnavailable(err)) {
 		err = errLeftOut
 	}
 	for _, m := range group {
@@ -143,6 +145,11 @@ func (g *groupCommit) commit(group []*member) {
 			m.told <- err
 		}
 	}
+}
+
+func (g *groupCommit) write(ctx context.Context, group []*member) (err error) {
+	defer fault.Recover(&err)
+	return g.db.Write(ctx, func(tx *database.Tx) error { return changeGroup(tx, group) })
 }
 
 // sharedContext returns a context that ends when those of all members have ended.

@@ -3,20 +3,18 @@ package subscriptions
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"runtime/debug"
 	"strconv"
 	"time"
-
-	"openintent/messaging/message"
-	"openintent/messaging/reading"
 
 	"github.com/oklog/ulid/v2"
 
 	"openintent/caller"
 	"openintent/database"
+	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
 )
 
 const (
@@ -127,12 +125,10 @@ type ownLogStream struct {
 func onOwnGoroutine(do func() error) error {
 	done := make(chan error, 1)
 	go func() {
-		defer func() {
-			if cause := recover(); cause != nil { // on this goroutine, no caller would recover it
-				done <- fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
-			}
-		}()
-		done <- do()
+		var err error
+		defer func() { done <- err }()
+		defer fault.Recover(&err) // on this goroutine, no caller would recover it
+		err = do()
 	}()
 	return <-done
 }

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"openintent/fault"
 	"openintent/messaging"
 	"openintent/webhooks"
 )
@@ -310,6 +311,18 @@ func (p *poster) runQueue(name string, l *endpointQueue) {
 		j := l.waiting[0]
 		l.waiting = l.waiting[1:]
 		p.mutex.Unlock()
-		p.dispatch(p.ctx, j)
+		p.runJob(j)
 	}
+}
+
+// runJob posts what is due of one subscription. If that panics, the subscription rests for a short time.
+func (p *poster) runJob(j job) {
+	var err error
+	defer func() {
+		if err != nil {
+			p.fail(j.followed, err)
+		}
+	}()
+	defer fault.Recover(&err)
+	p.dispatch(p.ctx, j)
 }

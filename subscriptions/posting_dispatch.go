@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"openintent/fault"
 	"openintent/webhooks"
 )
 
@@ -140,6 +141,7 @@ func (run *dispatch) goesOn(ctx context.Context) bool {
 
 // postQueue posts deliveries in order. It stops at a delivery that failed and will be tried again.
 func (run *dispatch) postQueue(ctx context.Context, queue []delivery) (err error) {
+	defer fault.Recover(&err) // nobody else recovers on this goroutine
 	found := &outcomes{dispatch: run, since: run.poster.service.db.Now()}
 	defer func() { err = errors.Join(err, run.finish(ctx, found)) }()
 	for _, d := range queue {

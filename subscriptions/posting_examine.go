@@ -7,6 +7,7 @@ import (
 
 	"openintent/agents"
 	"openintent/database"
+	"openintent/fault"
 )
 
 // endpointRecheck is how often the poster checks whether an agent has registered an endpoint. No wake-up announces that.
@@ -29,7 +30,8 @@ type finding struct {
 
 // examine gathers what is new for a subscription, and finds out whether something is due and where to post it. While another
 // replica posts for the subscription, that replica does all of this.
-func (p *poster) examine(ctx context.Context, f *followed) (finding, error) {
+func (p *poster) examine(ctx context.Context, f *followed) (_ finding, err error) {
+	defer fault.Recover(&err) // nobody else recovers on the poster's goroutines
 	seen, err := p.refresh(ctx, f)
 	if err == nil && !seen.sub.leasedByOther("", seen.now) {
 		_, err = f.gatherer.gather(ctx, seen)

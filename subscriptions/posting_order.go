@@ -3,6 +3,7 @@ package subscriptions
 import (
 	"context"
 
+	"openintent/fault"
 	"openintent/messaging/reading"
 	"openintent/webhooks"
 )
@@ -17,6 +18,7 @@ func (run *dispatch) postOne(
 	result = run.poster.service.webhooks.Post(ctx, webhooks.Request{
 		URL: run.url, Secret: run.sub.secret, ID: webhookID(run.sub, d.number),
 		Body: func(ctx context.Context) (body []byte) {
+			defer fault.Recover(&err)
 			if entry, body, err = run.prepare(ctx, d, ahead); body != nil {
 				traceparent, posted = run.beginPosting(ctx, entry)
 			}
@@ -24,6 +26,10 @@ func (run *dispatch) postOne(
 		},
 		Traceparent: func() string { return traceparent },
 	})
+	if fault.IsPanic(err) { // counted as a failed attempt, so that it becomes a dead letter in the end
+		run.poster.service.logger.Error("a delivery could not be made ready for its post", "error", err)
+		result, err = webhooks.Result{Problem: "The server could not make this post ready; the failure has been logged."}, nil
+	}
 	posted(Posted{Status: result.Status, Problem: result.Problem})
 	return entry, result, err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"openintent/database"
+	"openintent/fault"
 )
 
 const (
@@ -170,7 +171,7 @@ func (s *settler) start() {
 	go s.run()
 }
 
-// stop stores what is left, and then returns.
+// stop tries once to store what is left, and then returns. What somebody else has locked at that time comes again later.
 func (s *settler) stop() {
 	s.mutex.Lock()
 	s.stopped = true
@@ -253,7 +254,7 @@ func (s *settler) settle(entries []*entry) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), settlePatience)
 	defer cancel()
-	err := s.db.Write(ctx, func(tx *database.Tx) error { return settleIn(tx, entries) })
+	err := s.write(ctx, entries)
 	conflict := database.IsConflict(err)
 	if err != nil && !conflict && (len(entries) == 1 || isPassing(err)) {
 		s.logger.Warn("could not store which deliveries were sent; those that are not acknowledged are sent again",
@@ -277,6 +278,11 @@ func (s *settler) settle(entries []*entry) {
 			answer(e.waiters, settlement{err: err})
 		}
 	}
+}
+
+func (s *settler) write(ctx context.Context, entries []*entry) (err error) {
+	defer fault.Recover(&err) // nobody else recovers on the settler's goroutine
+	return s.db.Write(ctx, func(tx *database.Tx) error { return settleIn(tx, entries) })
 }
 
 // isPassing reports whether an error only means that the database was unavailable.

@@ -3,9 +3,7 @@ package following
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -286,11 +284,7 @@ func (t *tail) takeOne(seen *sharedPage, stored *wake.Handover) (next *sharedPag
 
 // look reads the scope anew.
 func (t *tail) look(ctx context.Context, before *sharedPage, agentIDs []string) (next *sharedPage, err error) {
-	defer func() {
-		if cause := recover(); cause != nil { // nobody above would contain it
-			next, err = nil, fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
-		}
-	}()
+	defer fault.Recover(&err) // nobody above would contain it
 	err = t.tails.DB.Read(ctx, func(tx *database.Tx) (err error) {
 		next, err = t.scope.look(t.tails, tx, before, agentIDs)
 		return err
