@@ -166,48 +166,50 @@ func deadElsewhere(tx *database.Tx, sub *subscription, intentNo int64, positions
 	return dead, err
 }
 
-// redrive makes dead letters due again and resets their attempts to zero. It redrives those with the given numbers, or all of
-// them.
+// redrive makes dead letters due again and resets their attempts to zero. It redrives those with the given numbers. If one of these is not a
+// dead letter, it refuses and redrives none. Without numbers, it redrives all that were given up before it began, in pieces. If it fails
+// then, some of them may be redriven.
 func (s *Service) redrive(ctx context.Context, sub *subscription, numbers []int64) error {
-	if len(numbers) > 0 {
-		_, err := s.redriveSome(ctx, sub, sorted(numbers), time.Time{})
+	if len(numbers) == 0 {
+		return s.redriveAll(ctx, sub)
+	}
+	numbers = sorted(numbers)
+	letters, err := s.deadLettersAmong(ctx, sub.no, numbers)
+	if err != nil {
 		return err
 	}
+	return s.redriveLetters(ctx, sub, letters, numbers)
+}
+
+// redriveAll goes on until it has read the last piece, whether or not somebody else has redriven or acknowledged some of the letters in
+// the pieces meanwhile.
+func (s *Service) redriveAll(ctx context.Context, sub *subscription) error {
 	for begun := s.db.Now(); ; {
-		count, err := s.redriveSome(ctx, sub, nil, begun)
-		if err != nil || count < sweepBatch {
+		letters, err := s.deadLettersBy(ctx, sub.no, begun)
+		if err != nil || len(letters) == 0 {
+			return err
+		}
+		if err := s.redriveLetters(ctx, sub, letters, nil); err != nil || len(letters) < sweepBatch {
 			return err
 		}
 	}
 }
 
-// redriveSome redrives the dead letters with the given numbers. Without numbers, it redrives some of those that were given up
-// by a time.
-func (s *Service) redriveSome(ctx context.Context, sub *subscription, numbers []int64, by time.Time) (count int, err error) {
-	named := len(numbers) > 0
-	var letters []delivery
-	if named {
-		letters, err = s.deadLettersAmong(ctx, sub.no, numbers)
-	} else {
-		letters, err = s.deadLettersBy(ctx, sub.no, by)
-		numbers = numbersOf(letters)
-	}
-	if err != nil || len(numbers) == 0 {
-		return 0, err
-	}
-	err = s.db.Write(ctx, func(tx *database.Tx) error {
+// redriveLetters redrives dead letters in one transaction. It leaves out those that no longer are dead letters, but if one of the required
+// numbers is not among the others, it refuses.
+func (s *Service) redriveLetters(ctx context.Context, sub *subscription, letters []delivery, required []int64) error {
+	return s.db.Write(ctx, func(tx *database.Tx) error {
 		if err := lockHeads(tx, letters); err != nil {
 			return err
 		}
-		return changeIn(tx, sub.no, wanted{numbers: numbers}, func(c *change) error {
+		return changeIn(tx, sub.no, wanted{numbers: numbersOf(letters)}, func(c *change) error {
 			if !c.locked.active(c.now) {
 				return errEnded
 			}
 			dead := lockedAmong(c.rows, letters)
-			if named && len(dead) < len(numbers) {
-				return notADeadLetter(firstMissing(numbers, dead))
+			if missing := firstMissing(required, dead); missing != 0 {
+				return notADeadLetter(missing)
 			}
-			count = len(dead)
 			for _, d := range dead {
 				c.update(delivery{number: d.number, dueAt: c.now})
 			}
@@ -218,9 +220,9 @@ func (s *Service) redriveSome(ctx context.Context, sub *subscription, numbers []
 			return s.forgetDead(tx, c.locked, dead)
 		})
 	})
-	return count, err
 }
 
+// deadLettersBy reads a piece of the dead letters that were given up by a time.
 func (s *Service) deadLettersBy(ctx context.Context, no int64, by time.Time) (letters []delivery, err error) {
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
 		letters, err = deliveries(tx, "d.subscription_no = ? AND d.dead_at IS NOT NULL AND d.dead_at <= ?", " LIMIT ?", no, database.Micros(by), sweepBatch)
@@ -229,7 +231,7 @@ func (s *Service) deadLettersBy(ctx context.Context, no int64, by time.Time) (le
 	return letters, err
 }
 
-// firstMissing returns the first number that belongs to no dead letter.
+// firstMissing returns the first number that belongs to no dead letter, or 0.
 func firstMissing(numbers []int64, dead []delivery) int64 {
 	there := numbersOf(dead)
 	for _, number := range numbers {
