@@ -3,6 +3,7 @@ package subscriptions
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -123,47 +124,70 @@ func deadAmong(rows []delivery) (dead []delivery) {
 }
 
 // forgetDead removes the records that messages were given up. The caller has locked the heads of the intents and the
-// subscription. A record stays if another subscription of the agent has also given the message up.
+// subscription. A record stays while a dead letter of another subscription of the agent stands for the message.
 func (s *Service) forgetDead(tx *database.Tx, sub *subscription, dead []delivery) error {
-	_, order := byPlace(dead)
-	for _, intentNo := range order {
-		var positions []int64
-		for _, d := range dead {
-			for _, place := range d.messages() {
-				if place[0] == intentNo {
-					positions = append(positions, place[1])
-				}
-			}
-		}
-		others, err := deadElsewhere(tx, sub, intentNo, positions)
-		if err != nil {
-			return err
-		}
-		positions = slices.DeleteFunc(positions, func(position int64) bool { return slices.Contains(others, position) })
-		if err := s.messaging.ForgetDeadLetters(tx, sub.subscriber, intentNo, positions...); err != nil {
+	forgotten, err := deadNowhereElse(tx, sub, dead)
+	if err != nil {
+		return err
+	}
+	for _, intentNo := range slices.Sorted(maps.Keys(forgotten)) {
+		if err := s.messaging.ForgetDeadLetters(tx, sub.subscriber, intentNo, forgotten[intentNo]...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// deadElsewhere returns which of the positions in an intent are dead letters of the subscriber's other subscriptions.
-func deadElsewhere(tx *database.Tx, sub *subscription, intentNo int64, positions []int64) (dead []int64, err error) {
-	in, argument := tx.In("d.position", positions)
-	err = tx.Pipeline(database.Statement{
-		SQL: `SELECT d.position FROM subscription_deliveries d
-			JOIN subscriptions s ON s.subscription_no = d.subscription_no
-			WHERE d.intent_no = ? AND d.dead_at IS NOT NULL AND d.subscription_no <> ? AND s.subscriber_id = ?
-			AND s.deleted_at IS NULL AND ` + in,
-		Args: []any{intentNo, sub.no, sub.subscriber, argument},
-		Scan: func(row database.Row) error {
-			var position int64
-			err := row.Scan(&position)
-			dead = append(dead, position)
-			return err
-		},
-	})
-	return dead, err
+// deadNowhereElse returns the places of the messages in dead letters, by intent, without those for which a dead letter of another
+// subscription of the agent stands.
+func deadNowhereElse(tx *database.Tx, sub *subscription, dead []delivery) (positions map[int64][]int64, err error) {
+	left := make(map[[2]int64]struct{})
+	for _, d := range dead {
+		for _, place := range d.messages() {
+			left[place] = struct{}{}
+		}
+	}
+	if len(left) == 0 {
+		return nil, nil
+	}
+	err = tx.Pipeline(prepareDeadElsewhere(tx, sub, slices.Collect(maps.Keys(left)), func(d delivery) {
+		for _, place := range d.messages() {
+			delete(left, place)
+		}
+	})...)
+	positions = make(map[int64][]int64, len(left))
+	for place := range left {
+		positions[place[0]] = append(positions[place[0]], place[1])
+	}
+	return positions, err
+}
+
+// prepareDeadElsewhere returns the statements that read the dead letters of the agent's other subscriptions that may stand for one of the
+// places, and call a function with each. The first one finds deliveries by the place that they are stored with. A delivery that stands for
+// several places is stored with the newest alone, and no index has the others. So the second one reads all dead letters that stand for
+// several, which only subscriptions with windows have. CROSS JOIN makes SQLite read the tables in this order.
+func prepareDeadElsewhere(tx *database.Tx, sub *subscription, places [][2]int64, found func(delivery)) []database.Statement {
+	intentNos, positions := make([]int64, len(places)), make([]int64, len(places))
+	for i, place := range places {
+		intentNos[i], positions[i] = place[0], place[1]
+	}
+	in, args := tx.InRows(database.Column{Name: "d.intent_no", Values: intentNos}, database.Column{Name: "d.position", Values: positions})
+	read := func(tables, condition string, args ...any) database.Statement {
+		return database.Statement{
+			SQL: "SELECT " + deliveryColumns + " FROM " + tables + " WHERE s.subscription_no = d.subscription_no AND s.subscriber_id = ?" +
+				" AND s.deleted_at IS NULL AND s.subscription_no <> ? AND d.dead_at IS NOT NULL AND " + condition,
+			Args: append([]any{sub.subscriber, sub.no}, args...),
+			Scan: func(row database.Row) error {
+				d, err := scanDelivery(row)
+				found(d)
+				return err
+			},
+		}
+	}
+	return []database.Statement{
+		read("subscription_deliveries d CROSS JOIN subscriptions s", in, args...),
+		read("subscriptions s CROSS JOIN subscription_deliveries d", "(s.compose OR s.digest_seconds > 0) AND d.sources <> ''"),
+	}
 }
 
 // redrive makes dead letters due again and resets their attempts to zero. It redrives those with the given numbers. If one of these is not a
