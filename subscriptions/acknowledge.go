@@ -3,6 +3,7 @@ package subscriptions
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -123,91 +124,116 @@ func deadAmong(rows []delivery) (dead []delivery) {
 }
 
 // forgetDead removes the records that messages were given up. The caller has locked the heads of the intents and the
-// subscription. A record stays if another subscription of the agent has also given the message up.
+// subscription. A record stays while a dead letter of another subscription of the agent stands for the message.
 func (s *Service) forgetDead(tx *database.Tx, sub *subscription, dead []delivery) error {
-	_, order := byPlace(dead)
-	for _, intentNo := range order {
-		var positions []int64
-		for _, d := range dead {
-			for _, place := range d.messages() {
-				if place[0] == intentNo {
-					positions = append(positions, place[1])
-				}
-			}
-		}
-		others, err := deadElsewhere(tx, sub, intentNo, positions)
-		if err != nil {
-			return err
-		}
-		positions = slices.DeleteFunc(positions, func(position int64) bool { return slices.Contains(others, position) })
-		if err := s.messaging.ForgetDeadLetters(tx, sub.subscriber, intentNo, positions...); err != nil {
+	forgotten, err := deadNowhereElse(tx, sub, dead)
+	if err != nil {
+		return err
+	}
+	for _, intentNo := range slices.Sorted(maps.Keys(forgotten)) {
+		if err := s.messaging.ForgetDeadLetters(tx, sub.subscriber, intentNo, forgotten[intentNo]...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// deadElsewhere returns which of the positions in an intent are dead letters of the subscriber's other subscriptions.
-func deadElsewhere(tx *database.Tx, sub *subscription, intentNo int64, positions []int64) (dead []int64, err error) {
-	in, argument := tx.In("d.position", positions)
-	err = tx.Pipeline(database.Statement{
-		SQL: `SELECT d.position FROM subscription_deliveries d
-			JOIN subscriptions s ON s.subscription_no = d.subscription_no
-			WHERE d.intent_no = ? AND d.dead_at IS NOT NULL AND d.subscription_no <> ? AND s.subscriber_id = ?
-			AND s.deleted_at IS NULL AND ` + in,
-		Args: []any{intentNo, sub.no, sub.subscriber, argument},
-		Scan: func(row database.Row) error {
-			var position int64
-			err := row.Scan(&position)
-			dead = append(dead, position)
-			return err
-		},
-	})
-	return dead, err
+// deadNowhereElse returns the places of the messages in dead letters, by intent, without those for which a dead letter of another
+// subscription of the agent stands.
+func deadNowhereElse(tx *database.Tx, sub *subscription, dead []delivery) (positions map[int64][]int64, err error) {
+	left := make(map[[2]int64]struct{})
+	for _, d := range dead {
+		for _, place := range d.messages() {
+			left[place] = struct{}{}
+		}
+	}
+	if len(left) == 0 {
+		return nil, nil
+	}
+	err = tx.Pipeline(prepareDeadElsewhere(tx, sub, slices.Collect(maps.Keys(left)), func(d delivery) {
+		for _, place := range d.messages() {
+			delete(left, place)
+		}
+	})...)
+	positions = make(map[int64][]int64, len(left))
+	for place := range left {
+		positions[place[0]] = append(positions[place[0]], place[1])
+	}
+	return positions, err
 }
 
-// redrive makes dead letters due again and resets their attempts to zero. It redrives those with the given numbers, or all of
-// them.
+// prepareDeadElsewhere returns the statements that read the dead letters of the agent's other subscriptions that may stand for one of the
+// places, and call a function with each. The first one finds deliveries by the place that they are stored with. A delivery that stands for
+// several places is stored with the newest alone, and no index has the others. So the second one reads all dead letters that stand for
+// several, which only subscriptions with windows have. CROSS JOIN makes SQLite read the tables in this order.
+func prepareDeadElsewhere(tx *database.Tx, sub *subscription, places [][2]int64, found func(delivery)) []database.Statement {
+	intentNos, positions := make([]int64, len(places)), make([]int64, len(places))
+	for i, place := range places {
+		intentNos[i], positions[i] = place[0], place[1]
+	}
+	in, args := tx.InRows(database.Column{Name: "d.intent_no", Values: intentNos}, database.Column{Name: "d.position", Values: positions})
+	read := func(tables, condition string, args ...any) database.Statement {
+		return database.Statement{
+			SQL: "SELECT " + deliveryColumns + " FROM " + tables + " WHERE s.subscription_no = d.subscription_no AND s.subscriber_id = ?" +
+				" AND s.deleted_at IS NULL AND s.subscription_no <> ? AND d.dead_at IS NOT NULL AND " + condition,
+			Args: append([]any{sub.subscriber, sub.no}, args...),
+			Scan: func(row database.Row) error {
+				d, err := scanDelivery(row)
+				found(d)
+				return err
+			},
+		}
+	}
+	return []database.Statement{
+		read("subscription_deliveries d CROSS JOIN subscriptions s", in, args...),
+		read("subscriptions s CROSS JOIN subscription_deliveries d", "(s.compose OR s.digest_seconds > 0) AND d.sources <> ''"),
+	}
+}
+
+// redrive makes dead letters due again and resets their attempts to zero. It redrives those with the given numbers. If one of these is not a
+// dead letter, it refuses and redrives none. Without numbers, it redrives all that were given up before it began, in pieces. If it fails
+// then, some of them may be redriven.
 func (s *Service) redrive(ctx context.Context, sub *subscription, numbers []int64) error {
-	if len(numbers) > 0 {
-		_, err := s.redriveSome(ctx, sub, sorted(numbers), time.Time{})
+	if len(numbers) == 0 {
+		return s.redriveAll(ctx, sub)
+	}
+	numbers = sorted(numbers)
+	letters, err := s.deadLettersAmong(ctx, sub.no, numbers)
+	if err != nil {
 		return err
 	}
+	return s.redriveLetters(ctx, sub, letters, numbers)
+}
+
+// redriveAll goes on until it has read the last piece, whether or not somebody else has redriven or acknowledged some of the letters in
+// the pieces meanwhile.
+func (s *Service) redriveAll(ctx context.Context, sub *subscription) error {
 	for begun := s.db.Now(); ; {
-		count, err := s.redriveSome(ctx, sub, nil, begun)
-		if err != nil || count < sweepBatch {
+		letters, err := s.deadLettersBy(ctx, sub.no, begun)
+		if err != nil || len(letters) == 0 {
+			return err
+		}
+		if err := s.redriveLetters(ctx, sub, letters, nil); err != nil || len(letters) < sweepBatch {
 			return err
 		}
 	}
 }
 
-// redriveSome redrives the dead letters with the given numbers. Without numbers, it redrives some of those that were given up
-// by a time.
-func (s *Service) redriveSome(ctx context.Context, sub *subscription, numbers []int64, by time.Time) (count int, err error) {
-	named := len(numbers) > 0
-	var letters []delivery
-	if named {
-		letters, err = s.deadLettersAmong(ctx, sub.no, numbers)
-	} else {
-		letters, err = s.deadLettersBy(ctx, sub.no, by)
-		numbers = numbersOf(letters)
-	}
-	if err != nil || len(numbers) == 0 {
-		return 0, err
-	}
-	err = s.db.Write(ctx, func(tx *database.Tx) error {
+// redriveLetters redrives dead letters in one transaction. It leaves out those that no longer are dead letters, but if one of the required
+// numbers is not among the others, it refuses.
+func (s *Service) redriveLetters(ctx context.Context, sub *subscription, letters []delivery, required []int64) error {
+	return s.db.Write(ctx, func(tx *database.Tx) error {
 		if err := lockHeads(tx, letters); err != nil {
 			return err
 		}
-		return changeIn(tx, sub.no, wanted{numbers: numbers}, func(c *change) error {
+		return changeIn(tx, sub.no, wanted{numbers: numbersOf(letters)}, func(c *change) error {
 			if !c.locked.active(c.now) {
 				return errEnded
 			}
 			dead := lockedAmong(c.rows, letters)
-			if named && len(dead) < len(numbers) {
-				return notADeadLetter(firstMissing(numbers, dead))
+			if missing := firstMissing(required, dead); missing != 0 {
+				return notADeadLetter(missing)
 			}
-			count = len(dead)
 			for _, d := range dead {
 				c.update(delivery{number: d.number, dueAt: c.now})
 			}
@@ -218,9 +244,9 @@ func (s *Service) redriveSome(ctx context.Context, sub *subscription, numbers []
 			return s.forgetDead(tx, c.locked, dead)
 		})
 	})
-	return count, err
 }
 
+// deadLettersBy reads a piece of the dead letters that were given up by a time.
 func (s *Service) deadLettersBy(ctx context.Context, no int64, by time.Time) (letters []delivery, err error) {
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
 		letters, err = deliveries(tx, "d.subscription_no = ? AND d.dead_at IS NOT NULL AND d.dead_at <= ?", " LIMIT ?", no, database.Micros(by), sweepBatch)
@@ -229,7 +255,7 @@ func (s *Service) deadLettersBy(ctx context.Context, no int64, by time.Time) (le
 	return letters, err
 }
 
-// firstMissing returns the first number that belongs to no dead letter.
+// firstMissing returns the first number that belongs to no dead letter, or 0.
 func firstMissing(numbers []int64, dead []delivery) int64 {
 	there := numbersOf(dead)
 	for _, number := range numbers {

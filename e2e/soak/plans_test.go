@@ -9,11 +9,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 
 	"openintent/database"
 	"openintent/database/databasetest"
+	"openintent/e2e/harness"
+	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/server"
 )
 
@@ -154,6 +158,7 @@ func TestPlansGoByWholeKeys(t *testing.T) {
 	for number := range 9 {
 		require.NoError(t, l.live(t.Context(), number))
 	}
+	l.redrive(t)
 	conn := connect(t, databasetest.URL(t, database.PostgreSQL))
 	for _, grown := range []string{crowd, favour} {
 		_, err := conn.ExecContext(t.Context(), grown)
@@ -172,9 +177,37 @@ func TestPlansGoByWholeKeys(t *testing.T) {
 	}
 }
 
+// redrive redrives a message that a subscription gave up. Such messages are rare, so no life has one.
+func (l *load) redrive(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)
+	defer cancel()
+	f := &life{load: l, leader: l.h.As(agent(0)), friend: l.h.As(agent(1))}
+	require.NoError(t, f.begin(ctx))
+	sub, err := f.friend.Subscriptions.CreateSubscription(ctx, &openintentv1.CreateSubscriptionRequest{
+		IntentId: &f.intent.Id, AcknowledgeSeconds: proto.Int32(1), MaxAttempts: proto.Int32(1),
+	})
+	require.NoError(t, err)
+	_, err = f.leader.Messages.SendMessage(ctx, &openintentv1.SendMessageRequest{ChannelId: f.talk, Payload: content("for nobody")})
+	require.NoError(t, err)
+	_, err = f.fetch(ctx, sub.GetId())
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		_, err := f.friend.Subscriptions.FetchDeliveries(ctx, &openintentv1.FetchDeliveriesRequest{SubscriptionId: sub.GetId()})
+		require.NoError(t, err)
+		page, err := f.friend.Subscriptions.ListDeadLetters(ctx, &openintentv1.ListDeadLettersRequest{SubscriptionId: sub.GetId()})
+		require.NoError(t, err)
+		return len(page.GetDeadLetters()) > 0
+	}, harness.Patience, 10*time.Millisecond, "the message was not given up")
+	_, err = f.friend.Subscriptions.RedriveDeadLetters(ctx, &openintentv1.RedriveDeadLettersRequest{SubscriptionId: sub.GetId()})
+	require.NoError(t, err)
+}
+
 // few are indexes of which a single column selects few rows (what waits in a subscription's window, dead letters,
 // rows stored in one microsecond), or whose key is a single column.
-var few = []string{"intent_heads_pkey", "subscription_deliveries_live", "subscription_deliveries_dead_place", "idempotency_keys_age"}
+var few = []string{
+	"intent_heads_pkey", "subscription_deliveries_live", "subscription_deliveries_dead", "subscription_deliveries_dead_place",
+	"idempotency_keys_age",
+}
 
 // linear reports whether a scan of a growing table reads all of it, or all of an intent or a subscription, to find a
 // few rows.
