@@ -88,11 +88,11 @@ func claimToWire(c *claim.Claim) *openintentv1.Claim {
 // claims are the claims on one message, under the lock of its intent.
 type claims struct {
 	*messaging.Sighting
-	place claim.Place
+	place claim.Situation
 }
 
 func claimsOn(seen *messaging.Sighting) claims {
-	place := seen.Snapshot.PlaceOf(seen.Message)
+	place := seen.Snapshot.SituationOf(seen.Message)
 	place.Now = seen.Head().Now()
 	return claims{seen, place}
 }

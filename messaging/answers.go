@@ -36,9 +36,9 @@ func (s *Service) lookAtAnswers(ctx context.Context, q question) (seen answers, 
 	return seen, err
 }
 
-// answersHanded returns what a look at the question would find, if the first responses to it were handed over and are
+// answersFromHandovers returns what a look at the question would find, if the first responses to it were handed over and are
 // enough. For later responses the handover does not show whether they are all.
-func (s *Service) answersHanded(given []*wake.Handover, q question) (seen answers, enough bool) {
+func (s *Service) answersFromHandovers(given []*wake.Handover, q question) (seen answers, enough bool) {
 	for _, stored := range given {
 		if _, first := stored.Answered[q.id]; !first || stored.Key != q.key || q.request == nil {
 			continue

@@ -194,7 +194,7 @@ func (s *Service) await(ctx context.Context, listening *wake.Listener, q questio
 		select {
 		case <-listening.Woken():
 			given, due := listening.Take()
-			if latest, enough := s.answersHanded(given, q); enough && !due {
+			if latest, enough := s.answersFromHandovers(given, q); enough && !due {
 				timer.Stop()
 				return latest, nil
 			}

@@ -11,7 +11,7 @@ import (
 // message's sender or the operator and asks about somebody else. The judgement is nil if the message asks nothing. The rules say why.
 func (s *Sighting) Attention(recipient string) (judged *attention.Judgement, rules []attention.Rule, err error) {
 	d := attention.Delivery{
-		Place: s.Snapshot.PlaceOf(s.Message), Viewer: s.Viewer, Floor: s.Snapshot.Count.Floor,
+		Situation: s.Snapshot.SituationOf(s.Message), Viewer: s.Viewer, Floor: s.Snapshot.Count.Floor,
 	}
 	if recipient != s.Viewer.Agent {
 		if err := s.deliverTo(&d, recipient); err != nil {

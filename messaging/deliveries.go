@@ -156,7 +156,7 @@ func (l recipients) recordsAfter(tx *database.Tx, m *message.Message, after stri
 	if err := tx.Pipeline(append(traces.statements(tx, m, after), statement)...); err != nil {
 		return nil, "", err
 	}
-	if err := traces.addClaims(tx, l.PlaceOf(m), after); err != nil {
+	if err := traces.addClaims(tx, l.SituationOf(m), after); err != nil {
 		return nil, "", err
 	}
 	for _, agent := range l.of(m.ForAnother(), addressees) {
@@ -199,7 +199,7 @@ func (l recipients) hasRecord(tx *database.Tx, m *message.Message, presence agen
 	if err := tx.Pipeline(traces.statements(tx, m, agent)...); err != nil {
 		return false, err
 	}
-	err := traces.addClaims(tx, l.PlaceOf(m), agent)
+	err := traces.addClaims(tx, l.SituationOf(m), agent)
 	l.dropUnseen(m, traces.records)
 	return len(traces.records) > 0, err
 }

@@ -33,6 +33,6 @@ func (v *feedView) delivery(entry reading.Entry) attention.Delivery {
 	of := v.Snapshot
 	of.Channel, of.Count = in.Channel, in.Count
 	return attention.Delivery{
-		Place: of.PlaceOf(entry.Message), Viewer: of.Viewer(v.feed.By.Agent, v.feed.By.IsOperator), Floor: of.Count.Floor,
+		Situation: of.SituationOf(entry.Message), Viewer: of.Viewer(v.feed.By.Agent, v.feed.By.IsOperator), Floor: of.Count.Floor,
 	}
 }

@@ -130,7 +130,7 @@ func TestAnswersHandedOverAreThoseOfALook(t *testing.T) {
 			q.request = before.request
 
 			given := h.overhearAnswer(t, "ann", asked, "bob")
-			seen, enough := h.messaging.answersHanded(given, q)
+			seen, enough := h.messaging.answersFromHandovers(given, q)
 			require.True(t, enough)
 			looked, err := h.messaging.lookAtAnswers(context.Background(), q)
 			require.NoError(t, err)
@@ -142,17 +142,17 @@ func TestAnswersHandedOverAreThoseOfALook(t *testing.T) {
 
 			two := q
 			two.wanted = 2
-			_, enough = h.messaging.answersHanded(given, two)
+			_, enough = h.messaging.answersFromHandovers(given, two)
 			require.False(t, enough)
-			_, enough = h.messaging.answersHanded(h.overhearAnswer(t, "ann", asked, "eve"), q)
+			_, enough = h.messaging.answersFromHandovers(h.overhearAnswer(t, "ann", asked, "eve"), q)
 			require.False(t, enough, "there was one before")
 			h.clock.Advance(2 * wake.SharedFor)
-			_, enough = h.messaging.answersHanded(given, q)
+			_, enough = h.messaging.answersFromHandovers(given, q)
 			require.False(t, enough, "it is too old")
 
 			another := h.asks(t, "ann", id, "role:judge")
 			q.id, q.request.ID = another.GetId(), another.GetId()
-			_, enough = h.messaging.answersHanded(h.overhearAnswer(t, "", another, "bob"), q)
+			_, enough = h.messaging.answersFromHandovers(h.overhearAnswer(t, "", another, "bob"), q)
 			require.Equal(t, h.channel(t, id).GetMemberPolicy() == openintentv1.MemberPolicy_MEMBER_POLICY_INTENT, enough)
 		}
 	})
@@ -180,7 +180,7 @@ func TestAnswersAreNotHandedToWhoLostAccess(t *testing.T) {
 			require.NoError(t, err)
 			q.request = before.request
 			c.lose(c.id)
-			_, enough := h.messaging.answersHanded(h.overhearAnswer(t, "ann", asked, "bob"), q)
+			_, enough := h.messaging.answersFromHandovers(h.overhearAnswer(t, "ann", asked, "bob"), q)
 			require.False(t, enough, c.loses)
 			_, err = h.messaging.lookAtAnswers(context.Background(), q)
 			require.Error(t, err, c.loses)

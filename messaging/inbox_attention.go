@@ -17,7 +17,7 @@ func (r *inboxReader) attend(messages []*message.Message) ([]*attention.Judgemen
 	for i, m := range messages {
 		l := r.Of(m)
 		deliveries[i] = attention.Delivery{
-			Place: l.PlaceOf(m), Viewer: l.Viewer(r.agent, r.operator()), Floor: l.Count.Floor,
+			Situation: l.SituationOf(m), Viewer: l.Viewer(r.agent, r.operator()), Floor: l.Count.Floor,
 		}
 	}
 	return attention.For(r.Tx, deliveries)

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// sweepBatch bounds what one transaction of the sweep touches. sweepTurn is how many transactions it makes of each kind
+	// sweepBatch bounds what one transaction of the sweep touches. sweepBatches is how many transactions it makes of each kind
 	// in one turn.
 	sweepBatch = 500
-	sweepTurn  = 20
+	sweepBatches  = 20
 )
 
 // Sweep removes what nobody can see any more; beyond that, the sweep only persists what readers already see. It expires
@@ -36,7 +36,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 
 // sweepWork finishes pending work of a kind, of one key or of all.
 func (s *Service) sweepWork(ctx context.Context, kind, key string) error {
-	for turn := 0; turn < sweepTurn; turn++ {
+	for turn := 0; turn < sweepBatches; turn++ {
 		pending, err := s.pendingWork(ctx, kind, key)
 		if err != nil {
 			return err
@@ -120,7 +120,7 @@ func (s *Service) requestsIn(ctx context.Context, table, dueAt string) (due map[
 // (writing/idempotency.go), and does not wait for this.
 func (s *Service) sweepKeys(ctx context.Context) error {
 	oldest := database.Micros(s.db.Now().Add(-writing.KeyLifetime))
-	for turn := 0; turn < sweepTurn; turn++ {
+	for turn := 0; turn < sweepBatches; turn++ {
 		var removed int64
 		err := s.db.Write(ctx, func(tx *database.Tx) error {
 			return tx.Pipeline(database.Statement{

@@ -241,7 +241,7 @@ func repeated(value int64, times int) []int64 {
 
 // sweepEvictedRequests removes evicted requests that nobody can ask for any more, and the evicted responses to them.
 func (s *Service) sweepEvictedRequests(ctx context.Context) error {
-	for turn := 0; turn < sweepTurn; turn++ {
+	for turn := 0; turn < sweepBatches; turn++ {
 		due, found, err := s.requestsIn(ctx, "evicted_requests", "due_at")
 		if err != nil || found == 0 {
 			return err

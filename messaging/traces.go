@@ -123,7 +123,7 @@ func (t *traces) reactions(place []any) database.Statement {
 }
 
 // addClaims adds the claims that stand, of recipients whose names are wanted.
-func (t *traces) addClaims(tx *database.Tx, of claim.Place, name string) error {
+func (t *traces) addClaims(tx *database.Tx, of claim.Situation, name string) error {
 	if err := claim.LoadPresences(tx, t.claims); err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ const (
 	// settledWithin is how long an acknowledgement waits until another replica has stored the delivery. It is longer than
 	// longestSettleDelay.
 	settledWithin = 5 * time.Second
-	// firstSettledLook is the first pause between two looks, and longestSettledLook the longest.
-	firstSettledLook, longestSettledLook = 5 * time.Millisecond, 200 * time.Millisecond
+	// firstSettledPause is the first pause between two looks, and longestSettledPause the longest.
+	firstSettledPause, longestSettledPause = 5 * time.Millisecond, 200 * time.Millisecond
 )
 
 // acknowledgeAhead acknowledges deliveries that a stream of this replica has sent to the caller, without reading anything. It returns
@@ -111,7 +111,7 @@ func (s *Service) awaitSettled(ctx context.Context, ahead *unsettledError) error
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, settledWithin, notStored(ahead.number))
 	defer cancel()
-	for pause := firstSettledLook; ; pause = min(2*pause, longestSettledLook) {
+	for pause := firstSettledPause; ; pause = min(2*pause, longestSettledPause) {
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:

@@ -294,17 +294,17 @@ func TestAnAnswerIsBounded(t *testing.T) {
 func TestTheWindowLeavesTheRestInTheLog(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		made, err := h.channels.CreateChannel(as("creator"), &openintentv1.CreateChannelRequest{
-			IntentId: h.intent(t), Name: "talk", Options: &openintentv1.ChannelOptions{MaxMessages: ptr(int64(2 * window))},
+			IntentId: h.intent(t), Name: "talk", Options: &openintentv1.ChannelOptions{MaxMessages: ptr(int64(2 * maxUnfinished))},
 		})
 		require.NoError(t, err)
 		channel := made.GetId()
 		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
-		for range window + 5 {
+		for range maxUnfinished + 5 {
 			h.send(t, "ann", channel, "bob", "x")
 		}
-		require.Len(t, h.fetch(t, sub), window)
+		require.Len(t, h.fetch(t, sub), maxUnfinished)
 		require.Empty(t, h.fetch(t, sub))
-		require.Equal(t, int64(window), h.get(t, sub).GetLastNumber())
+		require.Equal(t, int64(maxUnfinished), h.get(t, sub).GetLastNumber())
 		_, err = h.tryAcknowledge(sub, 3)
 		require.NoError(t, err)
 		require.Equal(t, []string{"1001:x", "1002:x", "1003:x"}, described(h.fetch(t, sub)))

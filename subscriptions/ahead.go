@@ -82,7 +82,7 @@ func (st *deliveryStream) deliverAhead(ctx context.Context, seen *progress) (wai
 		return 0, err
 	}
 	unsettled := seen.ahead.unsettled
-	room := min(st.maxOutstanding-int(o.outstanding)-unsettled, window-int(o.live)-unsettled)
+	room := min(st.maxOutstanding-int(o.outstanding)-unsettled, maxUnfinished-int(o.unfinished)-unsettled)
 	if due := o.due[:max(0, min(len(o.due), st.maxOutstanding-int(o.outstanding)-unsettled))]; len(due) > 0 {
 		return 0, st.sendAgain(ctx, due)
 	}
@@ -90,7 +90,7 @@ func (st *deliveryStream) deliverAhead(ctx context.Context, seen *progress) (wai
 		room = 0 // nothing newer overtakes what was lost on the way
 	}
 	ended, sent := false, 0
-	st.handing.begin(seen)
+	st.ends.begin(seen)
 	for i := range seen.backlogs {
 		for done := false; !done && sent < room; {
 			count := 0
@@ -104,7 +104,7 @@ func (st *deliveryStream) deliverAhead(ctx context.Context, seen *progress) (wai
 	switch {
 	case full && len(seen.backlogs) > 0:
 		err = st.gatherer.checkAccess(ctx, st.sub, st.ledger.position(seen.backlogs[0].intentNo))
-	case ended && int(o.live)+unsettled+sent == 0:
+	case ended && int(o.unfinished)+unsettled+sent == 0:
 		err = errChannelClosed
 	}
 	if err != nil || (full || ended) && !st.ledger.await(seen.ahead) {
@@ -114,7 +114,7 @@ func (st *deliveryStream) deliverAhead(ctx context.Context, seen *progress) (wai
 		wait = min(wait, st.sub.acknowledgeTime())
 	}
 	if !full && !ended {
-		st.handing.open(room - sent)
+		st.ends.open(room - sent)
 	}
 	return wait, nil
 }
@@ -149,7 +149,7 @@ func (st *deliveryStream) sendPage(
 		return sent, false, false, err
 	}
 	st.ledger.pass(b.intentNo, page.Through)
-	st.handing.reached(b.intentNo, page.End)
+	st.ends.reached(b.intentNo, page.End)
 	return sent, page.Through >= min(b.through, page.Last) || page.Through <= after, page.Ended, nil
 }
 
@@ -201,7 +201,7 @@ func (st *deliveryStream) sendNew(ctx context.Context, entry reading.Entry, now 
 		return err
 	}
 	handed := st.service.beginHanding(ctx, st.sub, parcel{delivery: given, entry: entry, wire: wire})
-	err = st.consumer.handing(func() error { return asSendError(st.send(wire)) })
+	err = st.consumer.whileBusy(func() error { return asSendError(st.send(wire)) })
 	handed(err)
 	return err
 }

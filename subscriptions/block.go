@@ -7,7 +7,7 @@ import (
 
 const (
 	// blockSize is how many numbers a stream reserves at a time.
-	blockSize = window
+	blockSize = maxUnfinished
 	// maxAbandoned bounds how many spans of abandoned numbers a subscription remembers. Only a stream that dies or loses its
 	// lease leaves one. Neighbouring spans become one, and so do the two oldest of too many.
 	maxAbandoned = 16

@@ -160,8 +160,8 @@ func (s *Service) forgetConsumers(ctx context.Context) error {
 	})
 }
 
-// handing runs the function that hands a delivery to the client, and marks the consumer as busy while it runs.
-func (c *consumer) handing(hand func() error) error {
+// whileBusy runs the function that hands a delivery to the client, and marks the consumer as busy while it runs.
+func (c *consumer) whileBusy(hand func() error) error {
 	c.mutex.Lock()
 	c.busy, c.stalled = true, 0
 	c.mutex.Unlock()

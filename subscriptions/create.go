@@ -76,7 +76,7 @@ func (s *Service) draft(
 	if err := s.checkPosting(draft); err != nil {
 		return nil, err
 	}
-	if err := draft.letWait(req); err != nil {
+	if err := draft.setWindows(req); err != nil {
 		return nil, err
 	}
 	return draft, s.scope(ctx, draft, req)
@@ -98,8 +98,8 @@ func (s *Service) checkPosting(draft *subscription) error {
 	return nil
 }
 
-// letWait sets what the subscription lets wait.
-func (s *subscription) letWait(req *openintentv1.CreateSubscriptionRequest) error {
+// setWindows sets what the subscription lets wait.
+func (s *subscription) setWindows(req *openintentv1.CreateSubscriptionRequest) error {
 	s.compose, s.digestSeconds = req.GetCompose(), int64(req.GetDigestSeconds())
 	switch {
 	case s.digestSeconds == 0 && req.MaxChars != nil:

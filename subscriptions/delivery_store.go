@@ -10,8 +10,8 @@ import (
 const deliveryColumns = `d.number, d.intent_no, d.position, d.channel_no, d.attempts, d.due_at, d.given_up_at, d.dead_at,
 	d.reason, d.sources`
 
-// live is the condition for unfinished deliveries. Acknowledged ones are deleted, and dead letters have a dead_at.
-const live = "d.subscription_no = ? AND d.due_at IS NOT NULL AND d.dead_at IS NULL"
+// unfinishedOnly is the condition for unfinished deliveries. Acknowledged ones are deleted, and dead letters have a dead_at.
+const unfinishedOnly = "d.subscription_no = ? AND d.due_at IS NOT NULL AND d.dead_at IS NULL"
 
 // scanDelivery reads deliveryColumns, and reads the columns that follow them into further.
 func scanDelivery(row database.Row, further ...any) (delivery, error) {

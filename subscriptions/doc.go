@@ -37,7 +37,7 @@
 //	                           └─> ledger ──settle──> deliveries, positions <── acknowledge
 //
 // A look of such a stream reads the subscription and the logs that have grown. Once it has sent everything, it need not look for what
-// this replica's writer stores next, because the writer hands it over (handed.go). What a handover does not certainly show takes a look:
+// this replica's writer stores next, because the writer hands it over (handover.go). What a handover does not certainly show takes a look:
 // what another replica stored, what hangs on roles or on listed members, a full window, and what is due again. A stream whose messages
 // come with attention always looks.
 //

@@ -49,7 +49,7 @@ func (r *receiver) fetch(ctx context.Context, limit int) (found []*openintentv1.
 		return nil, 0, errInUse
 	}
 	for size := 0; len(found) < limit && size < pageBytes; {
-		parcels, pause, err := r.receive(ctx, seen, "", limit-len(found), window)
+		parcels, pause, err := r.receive(ctx, seen, "", limit-len(found), maxUnfinished)
 		switch {
 		case err != nil && len(found) == 0:
 			return nil, 0, err

@@ -16,9 +16,9 @@ import (
 const (
 	// gatherPage is the largest number of deliveries that one page of an intent's log yields.
 	gatherPage = 128
-	// window bounds the unfinished deliveries of a subscription. When it is full, gathering waits for acknowledgements, and the
+	// maxUnfinished bounds the unfinished deliveries of a subscription. When it is full, gathering waits for acknowledgements, and the
 	// intents' logs keep the rest.
-	window = 1000
+	maxUnfinished = 1000
 	// unwritten is how many positions a gatherer may be ahead of the stored position. So a busy intent with nothing for the
 	// subscriber does not cost a write for each message.
 	unwritten = 256
@@ -207,12 +207,12 @@ func (g *gatherer) gather(ctx context.Context, seen *progress) (ended bool, err 
 		if err != nil {
 			return false, err
 		}
-		seen.live += int64(len(waits))
+		seen.unfinished += int64(len(waits))
 	}
 	for i := range seen.backlogs {
 		b := &seen.backlogs[i]
 		for done := false; !done; {
-			room := window - int(seen.live)
+			room := maxUnfinished - int(seen.unfinished)
 			if room <= 0 {
 				g.full = true
 				return false, g.checkAccess(ctx, seen.sub, b.stored)
@@ -221,7 +221,7 @@ func (g *gatherer) gather(ctx context.Context, seen *progress) (ended bool, err 
 			if found, done, ended, err = g.step(ctx, seen.sub, b, min(room, gatherPage)); err != nil {
 				return false, err
 			}
-			seen.live += int64(len(found))
+			seen.unfinished += int64(len(found))
 		}
 	}
 	return ended, nil

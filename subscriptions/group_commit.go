@@ -46,14 +46,14 @@ type member struct {
 	decide decision
 	// refusal is why the decision failed, or errLeftOut.
 	refusal error
-	// told receives what became of the change, or errLeads.
-	told chan error
+	// done receives what became of the change, or errLeads.
+	done chan error
 }
 
 // change locks a subscription, decides, and stores what was decided. For a deleted subscription it returns errNotFound. If the context
 // ends while the change is being made, change returns when that is done.
 func (g *groupCommit) change(ctx context.Context, no int64, want wanted, decide decision) error {
-	m := &member{ctx: ctx, no: no, want: want, decide: decide, told: make(chan error, 1)}
+	m := &member{ctx: ctx, no: no, want: want, decide: decide, done: make(chan error, 1)}
 	err := g.join(m)
 	if errors.Is(err, errLeads) {
 		err = g.lead(m)
@@ -75,13 +75,13 @@ func (g *groupCommit) join(m *member) error {
 	g.waiting = append(g.waiting, m)
 	g.mutex.Unlock()
 	select {
-	case err := <-m.told:
+	case err := <-m.done:
 		return err
 	case <-m.ctx.Done():
 		if g.quit(m) {
 			return context.Cause(m.ctx)
 		}
-		return <-m.told // its decision may be running
+		return <-m.done // its decision may be running
 	}
 }
 
@@ -100,14 +100,14 @@ func (g *groupCommit) quit(m *member) bool {
 func (g *groupCommit) lead(m *member) error {
 	defer g.pass()
 	g.commit(g.take(m))
-	return <-m.told
+	return <-m.done
 }
 
 func (g *groupCommit) pass() {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
 	if g.led = len(g.waiting) > 0; g.led {
-		g.waiting[0].told <- errLeads
+		g.waiting[0].done <- errLeads
 		g.waiting = slices.Delete(g.waiting, 0, 1)
 	}
 }
@@ -140,9 +140,9 @@ func (g *groupCommit) commit(group []*member) {
 	}
 	for _, m := range group {
 		if err == nil {
-			m.told <- m.refusal
+			m.done <- m.refusal
 		} else {
-			m.told <- err
+			m.done <- err
 		}
 	}
 }

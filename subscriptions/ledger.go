@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 )
 
 // settleMany is how many deliveries a stream may have sent and not stored, and how many acknowledgements it may have noted, before they are
 // stored without delay.
-const settleMany = window / 4
+const settleMany = maxUnfinished / 4
 
 // errSpent tells a stream that it has to reserve further numbers. It never leaves the room.
 var errSpent = errors.New("the reserved numbers are spent")
@@ -148,7 +147,7 @@ func (l *ledger) give(d delivery) (delivery, error) {
 
 // forgetFinished bounds what the ledger keeps of stored deliveries. They may have been acknowledged elsewhere.
 func (l *ledger) forgetFinished() {
-	if len(l.unfinished) > 2*window {
+	if len(l.unfinished) > 2*maxUnfinished {
 		maps.DeleteFunc(l.unfinished, func(number int64, _ unfinishedDelivery) bool { return number <= l.settled })
 	}
 }
@@ -264,135 +263,4 @@ func answer(waiters []chan settlement, outcome settlement) {
 	for _, waiter := range waiters {
 		waiter <- outcome
 	}
-}
-
-// due returns the number up to which deliveries have to be stored by now: up to the last one that is acknowledged or that was sent long
-// enough ago. What is younger will probably be acknowledged before it has to be stored.
-func (l *ledger) due(now time.Time) int64 {
-	through, patience := l.settled, l.patience()
-	for _, sent := range l.unsettled {
-		if _, acknowledged := l.acknowledged[sent.number]; acknowledged || now.Sub(sent.at) >= patience {
-			through = sent.number
-		}
-	}
-	return through
-}
-
-// nextDue returns in which time something has to be stored although nobody waits for it: a delivery that is not acknowledged, or an
-// acknowledgement. waits is false if nothing has to be.
-func (l *ledger) nextDue(now time.Time) (within time.Duration, waits bool) {
-	if !l.noted.IsZero() {
-		within, waits = l.noteWithin(now), true
-	}
-	for _, sent := range l.unsettled {
-		if _, unfinished := l.unfinished[sent.number]; unfinished {
-			if in := l.patience() - now.Sub(sent.at); !waits || in < within {
-				within, waits = in, true
-			}
-			break
-		}
-	}
-	return max(0, within), waits
-}
-
-// storeWhenDue asks the settler to store what nobody waits for once it has to be stored.
-func (l *ledger) storeWhenDue() {
-	if within, waits := l.nextDue(processTime()); waits {
-		l.settler.add(l, within)
-	}
-}
-
-// entry takes what has to be stored, or everything. It is nil if nothing has to be stored yet.
-func (l *ledger) entry(whole bool) *entry {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if l.lost != nil {
-		return nil
-	}
-	now := processTime()
-	whole = whole || l.whole
-	if !whole && len(l.waiters) == 0 && !l.low() {
-		within, waits := l.nextDue(now)
-		if waits && within > 0 {
-			l.settler.add(l, within)
-		}
-		if waits && within > 0 || len(l.unsettled)+len(l.acknowledged)+len(l.moved) == 0 {
-			return nil
-		}
-	}
-	e := &entry{
-		ledger: l, given: l.given, whole: whole, settled: l.settled, last: l.last, end: l.end,
-		positions: make(map[int64]int64, len(l.moved)), entered: make(map[int64]struct{}),
-		acknowledged: slices.Sorted(maps.Keys(l.acknowledged)), waiters: l.waiters, described: l.described,
-	}
-	if l.low() {
-		e.further = blockSize
-	}
-	if !e.whole {
-		e.given = l.due(now)
-	}
-	for intentNo := range l.moved {
-		e.positions[intentNo] = l.positions[intentNo]
-		if _, stored := l.stored[intentNo]; !stored {
-			e.entered[intentNo] = struct{}{}
-		}
-	}
-	for _, sent := range l.unsettled {
-		d, unfinished := l.unfinished[sent.number]
-		switch {
-		case !unfinished:
-		case sent.number <= e.given:
-			e.rows = append(e.rows, d.delivery)
-		default:
-			e.left = append(e.left, d.number)
-			if e.positions[d.intentNo] >= d.position {
-				e.positions[d.intentNo] = d.position - 1
-			}
-		}
-	}
-	l.waiters, l.described, l.whole = nil, false, false
-	return e
-}
-
-// noteSettled notes that an entry was stored, and whether some of what was acknowledged are dead letters.
-func (l *ledger) noteSettled(e *entry) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.settled, l.last, l.end = e.stored.offered, e.stored.last, e.stored.reserved
-	l.changes++
-	l.unsettled = slices.DeleteFunc(l.unsettled, func(sent sentDelivery) bool { return sent.number <= e.stored.offered })
-	for _, number := range e.acknowledged {
-		delete(l.acknowledged, number)
-	}
-	if l.noted = (time.Time{}); len(l.acknowledged) > 0 {
-		l.noted = processTime() // these came meanwhile
-	}
-	l.storeWhenDue()
-	for intentNo, position := range e.positions {
-		l.stored[intentNo] = position
-		if l.positions[intentNo] == position {
-			delete(l.moved, intentNo)
-		}
-	}
-	if l.awaited {
-		l.awaited = false
-		l.wake()
-	}
-	outcome := settlement{state: e.state}
-	if e.dead {
-		outcome.err = errDeadAmong
-		l.deaths++
-	}
-	answer(e.waiters, outcome)
-}
-
-// putBack returns an entry that was not stored. Those who wait for it wait for the next time.
-func (l *ledger) putBack(e *entry) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if l.lost != nil {
-		answer(e.waiters, settlement{err: errConsumerLost})
-		return
-	}
-	l.waiters, l.described, l.whole = append(l.waiters, e.waiters...), l.described || e.described, l.whole || e.whole
 }

@@ -18,9 +18,9 @@ const offerPage = 64
 type offering struct {
 	// due contains the deliveries to be made now, by number, up to a limit.
 	due []delivery
-	// live is the number of unfinished deliveries. outstanding is how many of them were made and may still be acknowledged in
+	// unfinished is the number of unfinished deliveries. outstanding is how many of them were made and may still be acknowledged in
 	// time.
-	live, outstanding int64
+	unfinished, outstanding int64
 	// next is when another delivery becomes due or is given up. It is zero when no delivery waits for its time.
 	next time.Time
 	// overdue reports whether there are deliveries to give up.
@@ -40,7 +40,7 @@ func (s *Service) offering(ctx context.Context, no int64, limit int) (o offering
 func (o *offering) prepare(no int64, at time.Time, limit int) []database.Statement {
 	now := database.Micros(at)
 	return []database.Statement{{
-		SQL: "SELECT " + deliveryColumns + " FROM subscription_deliveries d WHERE " + live +
+		SQL: "SELECT " + deliveryColumns + " FROM subscription_deliveries d WHERE " + unfinishedOnly +
 			" AND d.given_up_at IS NULL AND d.due_at <= ? ORDER BY d.number LIMIT ?",
 		Args: []any{no, now, limit},
 		Scan: func(row database.Row) error {
@@ -52,12 +52,12 @@ func (o *offering) prepare(no int64, at time.Time, limit int) []database.Stateme
 		SQL: `SELECT COUNT(*), COALESCE(SUM(CASE WHEN d.attempts > 0 AND d.due_at > ? THEN 1 ELSE 0 END), 0),
 			MIN(CASE WHEN d.due_at > ? THEN d.due_at END),
 			COALESCE(SUM(CASE WHEN d.given_up_at <= ? THEN 1 ELSE 0 END), 0)
-			FROM subscription_deliveries d WHERE ` + live,
+			FROM subscription_deliveries d WHERE ` + unfinishedOnly,
 		Args: []any{now, now, now, no},
 		Scan: func(row database.Row) error {
 			var next *int64
 			var overdue int64
-			err := row.Scan(&o.live, &o.outstanding, &next, &overdue)
+			err := row.Scan(&o.unfinished, &o.outstanding, &next, &overdue)
 			o.next, o.overdue = timeOf(next), overdue > 0
 			return err
 		},
@@ -95,7 +95,7 @@ func (s *Service) offer(ctx context.Context, sub *subscription, consumer string,
 	if err != nil {
 		return nil, err
 	}
-	return settle(parcels, taken), nil
+	return keepTaken(parcels, taken), nil
 }
 
 // attempt counts an attempt for each delivery that is still due, and returns these. It finishes deliveries of which nothing is left.
@@ -123,8 +123,8 @@ func (c *change) attempt(packed map[int64]parcel) (taken map[int64]parcel, err e
 	return taken, nil
 }
 
-// settle keeps the parcels that were taken, with their attempts counted.
-func settle(parcels []parcel, taken map[int64]parcel) []parcel {
+// keepTaken keeps the parcels that were taken, with their attempts counted.
+func keepTaken(parcels []parcel, taken map[int64]parcel) []parcel {
 	kept := parcels[:0]
 	for _, p := range parcels {
 		if p, ours := taken[p.number]; ours {
@@ -181,7 +181,7 @@ func (s *Service) recordOffered(sub *subscription, parcels ...parcel) {
 func (s *Service) giveUp(ctx context.Context, no int64) (count int, err error) {
 	var overdue []delivery
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
-		overdue, err = deliveries(tx, live+" AND d.given_up_at <= ?", " LIMIT ?", no, database.Micros(s.db.Now()), offerPage)
+		overdue, err = deliveries(tx, unfinishedOnly+" AND d.given_up_at <= ?", " LIMIT ?", no, database.Micros(s.db.Now()), offerPage)
 		return err
 	})
 	if err != nil || len(overdue) == 0 {

@@ -196,7 +196,7 @@ func (run *dispatch) hold(ctx context.Context, result webhooks.Result) error {
 
 // conclude stores the last outcomes, releases the lease on the subscription, and returns when something is due next.
 func (run *dispatch) conclude(ctx context.Context) (next time.Time, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notingPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storingPatience)
 	defer cancel()
 	s := run.poster.service
 	err = s.changes.change(ctx, run.sub.no, wanted{unfinished: true}, func(c *change) error {

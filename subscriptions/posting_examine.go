@@ -40,7 +40,7 @@ func (p *poster) examine(ctx context.Context, f *followed) (_ finding, err error
 	case errors.Is(err, errNotFound), errors.Is(err, errEnded):
 		return finding{over: true}, nil
 	case isRefusal(err) && seen != nil:
-		if err := p.service.noteProblem(ctx, seen.sub, noAccess); err != nil {
+		if err := p.service.storeProblem(ctx, seen.sub, noAccess); err != nil {
 			return finding{}, err
 		}
 	case err != nil:
@@ -62,7 +62,7 @@ func (p *poster) examine(ctx context.Context, f *followed) (_ finding, err error
 		return finding{}, err
 	}
 	if url == "" {
-		return finding{at: now.Add(endpointRecheck)}, p.service.noteProblem(ctx, seen.sub, noEndpoint)
+		return finding{at: now.Add(endpointRecheck)}, p.service.storeProblem(ctx, seen.sub, noEndpoint)
 	}
 	return finding{job: &job{f, seen.sub, url}}, nil
 }

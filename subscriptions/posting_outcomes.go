@@ -13,10 +13,10 @@ import (
 
 const (
 	// A queue's outcomes are stored together, after this many posts or this long. A crash in between repeats the posts.
-	notedTogether = 32
-	notedWithin   = 250 * time.Millisecond
-	// notingPatience bounds how long a stopping poster tries to store what was delivered.
-	notingPatience = 2 * time.Second
+	storedTogether = 32
+	storedWithin   = 250 * time.Millisecond
+	// storingPatience bounds how long a stopping poster tries to store what was delivered.
+	storingPatience = 2 * time.Second
 )
 
 // outcomes are the results of posting a queue's deliveries that are not stored yet.
@@ -34,7 +34,7 @@ type outcomes struct {
 }
 
 func (o *outcomes) flushIfDue(ctx context.Context) error {
-	if len(o.done) < notedTogether && o.dispatch.poster.service.db.Now().Sub(o.since) < notedWithin {
+	if len(o.done) < storedTogether && o.dispatch.poster.service.db.Now().Sub(o.since) < storedWithin {
 		return nil
 	}
 	return o.flush(ctx)
@@ -52,7 +52,7 @@ func (o *outcomes) flush(ctx context.Context) error {
 
 // write stores the outcomes under the subscription's lock. dead is true when it gave the failed delivery up.
 func (o *outcomes) write(ctx context.Context) (dead bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notingPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storingPatience)
 	defer cancel()
 	run, s := o.dispatch, o.dispatch.poster.service
 	var want wanted

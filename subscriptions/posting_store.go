@@ -44,8 +44,8 @@ func (s *Service) postedSubscriptions(ctx context.Context) (found []postedSubscr
 // dueQuery finds the subscriptions that have something to post by a time.
 const dueQuery = "SELECT subscription_no FROM subscriptions WHERE post_at <= ? ORDER BY post_at"
 
-// noteProblem stores why nothing can be posted now.
-func (s *Service) noteProblem(ctx context.Context, sub *subscription, problem string) error {
+// storeProblem stores why nothing can be posted now.
+func (s *Service) storeProblem(ctx context.Context, sub *subscription, problem string) error {
 	if sub.lastError == problem {
 		return nil
 	}
@@ -78,7 +78,7 @@ func queuesOf(unfinished []delivery) queues {
 // readQueues reads a subscription's queues.
 func (s *Service) readQueues(ctx context.Context, no int64) (found queues, err error) {
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
-		rows, err := deliveries(tx, live, "", no)
+		rows, err := deliveries(tx, unfinishedOnly, "", no)
 		found = queuesOf(rows)
 		return err
 	})

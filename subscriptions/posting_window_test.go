@@ -51,7 +51,7 @@ func TestABacklogLongerThanTheWindowIsPosted(t *testing.T) {
 		sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
 		h.send(t, "a", channels[0], "b", "first")
 		<-begun
-		const backlog = window + 5
+		const backlog = maxUnfinished + 5
 		var sending sync.WaitGroup
 		for sender := range 5 {
 			sending.Go(func() {

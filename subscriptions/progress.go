@@ -17,8 +17,8 @@ type progress struct {
 	sub      *subscription
 	presence agents.Presence
 	now      time.Time
-	// live is the number of unfinished deliveries.
-	live int64
+	// unfinished is the number of unfinished deliveries.
+	unfinished int64
 	// intents are those from which something may reach the subscriber. positions contains how far each is gathered; an intent
 	// that is missing there is not gathered at all yet.
 	intents   []int64
@@ -96,7 +96,7 @@ func (g *gatherer) prepareProgress(tx *database.Tx, seen *progress) []database.S
 	}
 	seen.positions = make(map[int64]int64)
 	read := preparePositions(tx, []int64{g.no}, func(_, intentNo, position int64) { seen.positions[intentNo] = position })
-	return []database.Statement{read, database.ReadValue(&seen.live, "SELECT COUNT(*) FROM subscription_deliveries d WHERE "+live, g.no)}
+	return []database.Statement{read, database.ReadValue(&seen.unfinished, "SELECT COUNT(*) FROM subscription_deliveries d WHERE "+unfinishedOnly, g.no)}
 }
 
 // confirm returns errConsumerLost if another stream has taken over from the one that is ahead, or if the database has lost

@@ -9,10 +9,10 @@ import (
 	"openintent/messaging"
 )
 
-// fullWindowRecheck is how soon a receiver whose client owes acknowledgements checks whether they have come; each further pause
+// fullRecheck is how soon a receiver whose client owes acknowledgements checks whether they have come; each further pause
 // is twice as long. Acknowledgements wake the receiver, but a wake-up from another replica may be lost, and that would stop the
 // stream.
-const fullWindowRecheck = 250 * time.Millisecond
+const fullRecheck = 250 * time.Millisecond
 
 // receiver receives a subscription's deliveries for a stream or a fetch. It gathers what is new, finds what is due, and waits.
 type receiver struct {
@@ -83,7 +83,7 @@ func (r *receiver) receive(
 			}
 			continue
 		}
-		if ended && o.live == 0 {
+		if ended && o.unfinished == 0 {
 			return nil, 0, errChannelClosed
 		}
 		room := maxOutstanding - int(o.outstanding)
@@ -111,7 +111,7 @@ func earliest(a, b time.Time) time.Time {
 func (r *receiver) pause(o offering, full bool) time.Duration {
 	wait := r.service.lookAgain
 	if full {
-		r.fullWait = min(max(2*r.fullWait, fullWindowRecheck), wait)
+		r.fullWait = min(max(2*r.fullWait, fullRecheck), wait)
 		wait = r.fullWait
 	} else {
 		r.fullWait = 0

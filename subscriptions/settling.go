@@ -59,38 +59,6 @@ type settler struct {
 	finished chan struct{}
 }
 
-// entry is a ledger's part in one transaction.
-type entry struct {
-	ledger *ledger
-	// whole is true if everything that was sent has to be stored. left are the numbers that were sent and not acknowledged beyond given.
-	whole bool
-	left  []int64
-	// rows are the deliveries that were sent and not acknowledged, up to the number given. settled, last and end are what the
-	// database has: up to where deliveries are stored, the newest number, and the last reserved one. further is how many more to
-	// reserve.
-	rows                               []delivery
-	given, settled, last, end, further int64
-	positions                          map[int64]int64
-	// entered are those of the positions' intents of which no position is stored.
-	entered      map[int64]struct{}
-	acknowledged []int64
-	waiters      []chan settlement
-	// described is true if somebody waits for the subscription's state, too; state is it, if it is known.
-	described bool
-	state     *summary
-
-	// stored is what the transaction makes of settled, last and end.
-	stored reached
-
-	// skipped, refused and dead are the outcome. skipped is true if somebody else had locked the subscription; refused says
-	// why the ledger counts for nothing any more. beyond is true if a log has lost what was sent.
-	skipped, dead, beyond bool
-	refused               error
-}
-
-// reached are numbers of a subscription: up to where deliveries are stored, the newest one, and the last reserved one.
-type reached struct{ offered, last, reserved int64 }
-
 func newSettler(db *database.DB, logger *slog.Logger) *settler {
 	return &settler{
 		db: db, logger: logger, delay: settleDelay, byNo: make(map[int64]*ledger), byID: make(map[string]*ledger),
@@ -190,7 +158,7 @@ func (s *settler) run() {
 		ledgers, next, stopped := s.take()
 		began := processTime()
 		for some := range slices.Chunk(ledgers, settleBatch) {
-			s.settle(entriesOf(some, stopped))
+			s.settle(portionsOf(some, stopped))
 		}
 		if len(ledgers) > 0 {
 			s.took.Store(int64(processTime().Sub(began)))
@@ -237,52 +205,52 @@ func (s *settler) take() (ledgers []*ledger, next time.Time, stopped bool) {
 	return ledgers, next, s.stopped
 }
 
-func entriesOf(ledgers []*ledger, whole bool) []*entry {
-	entries := make([]*entry, 0, len(ledgers))
+func portionsOf(ledgers []*ledger, whole bool) []*portion {
+	portions := make([]*portion, 0, len(ledgers))
 	for _, l := range ledgers {
-		if e := l.entry(whole); e != nil {
-			entries = append(entries, e)
+		if p := l.portion(whole); p != nil {
+			portions = append(portions, p)
 		}
 	}
-	return entries
+	return portions
 }
 
-// settle stores some entries in one transaction. If the data of one entry makes it fail, each is stored by itself.
-func (s *settler) settle(entries []*entry) {
-	if len(entries) == 0 {
+// settle stores some portions in one transaction. If the data of one portion makes it fail, each is stored by itself.
+func (s *settler) settle(portions []*portion) {
+	if len(portions) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), settlePatience)
 	defer cancel()
-	err := s.write(ctx, entries)
+	err := s.write(ctx, portions)
 	conflict := database.IsConflict(err)
-	if err != nil && !conflict && (len(entries) == 1 || isPassing(err)) {
+	if err != nil && !conflict && (len(portions) == 1 || isPassing(err)) {
 		s.logger.Warn("could not store which deliveries were sent; those that are not acknowledged are sent again",
-			"subscriptions", len(entries), "error", err)
+			"subscriptions", len(portions), "error", err)
 	}
-	for _, e := range entries {
+	for _, p := range portions {
 		switch {
 		case err == nil:
-			s.conclude(e)
+			s.conclude(p)
 		case conflict:
-			e.ledger.putBack(e)
-			s.add(e.ledger, settleRetry)
+			p.ledger.putBack(p)
+			s.add(p.ledger, settleRetry)
 		case isPassing(err):
 			// When the database is back, it may have lost commits, and the logs may have grown again past lost places.
-			e.ledger.fence(errConsumerLost)
-			answer(e.waiters, settlement{err: err})
-		case len(entries) > 1:
-			s.settle([]*entry{e})
+			p.ledger.fence(errConsumerLost)
+			answer(p.waiters, settlement{err: err})
+		case len(portions) > 1:
+			s.settle([]*portion{p})
 		default:
-			e.ledger.fence(err)
-			answer(e.waiters, settlement{err: err})
+			p.ledger.fence(err)
+			answer(p.waiters, settlement{err: err})
 		}
 	}
 }
 
-func (s *settler) write(ctx context.Context, entries []*entry) (err error) {
+func (s *settler) write(ctx context.Context, portions []*portion) (err error) {
 	defer fault.Recover(&err) // nobody else recovers on the settler's goroutine
-	return s.db.Write(ctx, func(tx *database.Tx) error { return settleIn(tx, entries) })
+	return s.db.Write(ctx, func(tx *database.Tx) error { return settleIn(tx, portions) })
 }
 
 // isPassing reports whether an error only means that the database was unavailable.
@@ -290,16 +258,16 @@ func isPassing(err error) bool {
 	return database.IsUnavailable(err) || database.IsCommitUnknown(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// conclude tells a ledger what became of its entry.
-func (s *settler) conclude(e *entry) {
+// conclude tells a ledger what became of its portion.
+func (s *settler) conclude(p *portion) {
 	switch {
-	case e.skipped:
-		e.ledger.putBack(e)
-		s.add(e.ledger, lockedRetry)
-	case e.refused != nil:
-		e.ledger.fence(e.refused)
-		answer(e.waiters, settlement{err: errConsumerLost})
+	case p.skipped:
+		p.ledger.putBack(p)
+		s.add(p.ledger, lockedRetry)
+	case p.refused != nil:
+		p.ledger.fence(p.refused)
+		answer(p.waiters, settlement{err: errConsumerLost})
 	default:
-		e.ledger.noteSettled(e)
+		p.ledger.noteSettled(p)
 	}
 }

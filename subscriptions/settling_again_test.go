@@ -9,7 +9,7 @@ import (
 	"openintent/database"
 )
 
-// A transaction may run again after a conflict, and finds its entries as they were.
+// A transaction may run again after a conflict, and finds its portions as they were.
 func TestAnEntryIsStoredAfterItsTransactionWasRolledBack(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		h.unhurried()
@@ -20,17 +20,17 @@ func TestAnEntryIsStoredAfterItsTransactionWasRolledBack(t *testing.T) {
 		h.send(t, "ann", channel, "bob", "work")
 		s.next(t)
 		l := h.ledger(t, sub)
-		entries := entriesOf([]*ledger{l}, true)
-		entries[0].further = blockSize
+		portions := portionsOf([]*ledger{l}, true)
+		portions[0].further = blockSize
 		rolledBack := errors.New("rolled back")
 		for _, outcome := range []error{rolledBack, nil} {
 			err := h.subscriptions.db.Write(t.Context(), func(tx *database.Tx) error {
-				return errors.Join(settleIn(tx, entries), outcome)
+				return errors.Join(settleIn(tx, portions), outcome)
 			})
 			require.ErrorIs(t, err, outcome)
-			require.NoError(t, entries[0].refused)
+			require.NoError(t, portions[0].refused)
 		}
-		l.noteSettled(entries[0])
+		l.noteSettled(portions[0])
 		require.Equal(t, int64(1), h.get(t, sub).GetOutstandingCount())
 		require.Equal(t, last+1, h.get(t, sub).GetLastNumber())
 	})

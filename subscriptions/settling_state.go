@@ -18,19 +18,19 @@ type standing struct {
 
 // prepareStanding returns the statements that read what is stored of the subscriptions that somebody wants to know, and where they put
 // it. The caller runs them after it has locked the subscriptions.
-func prepareStanding(tx *database.Tx, entries []*entry) (map[int64]*standing, []database.Statement) {
+func prepareStanding(tx *database.Tx, portions []*portion) (map[int64]*standing, []database.Statement) {
 	stands := make(map[int64]*standing)
 	var nos []int64
 	var asked pairs
-	for _, e := range entries {
-		e.state = nil
-		if !e.described {
+	for _, p := range portions {
+		p.state = nil
+		if !p.described {
 			continue
 		}
-		nos = append(nos, e.ledger.no)
-		stands[e.ledger.no] = &standing{acknowledged: make(map[int64]bool)}
-		for _, number := range e.finishedRows() {
-			asked.add(e.ledger.no, number)
+		nos = append(nos, p.ledger.no)
+		stands[p.ledger.no] = &standing{acknowledged: make(map[int64]bool)}
+		for _, number := range p.finishedRows() {
+			asked.add(p.ledger.no, number)
 		}
 	}
 	if len(nos) == 0 {
@@ -72,13 +72,13 @@ func prepareStanding(tx *database.Tx, entries []*entry) (map[int64]*standing, []
 	})
 }
 
-// describe says how the subscription is once the entry is stored.
-func (e *entry) describe(locked *subscription, before *standing) {
-	if before == nil || e.skipped || e.refused != nil {
+// describe says how the subscription is once the portion is stored.
+func (p *portion) describe(locked *subscription, before *standing) {
+	if before == nil || p.skipped || p.refused != nil {
 		return
 	}
 	after := *locked
-	after.lastNumber, after.offeredThrough, after.reservedThrough = e.stored.last, e.stored.offered, e.stored.reserved
+	after.lastNumber, after.offeredThrough, after.reservedThrough = p.stored.last, p.stored.offered, p.stored.reserved
 	state := &summary{subscription: &after, outstanding: before.outstanding, dead: before.dead}
 	for _, made := range before.acknowledged {
 		if made {
@@ -86,7 +86,7 @@ func (e *entry) describe(locked *subscription, before *standing) {
 		}
 	}
 	first := before.unfinished
-	for _, d := range e.rows {
+	for _, d := range p.rows {
 		if d.number <= locked.offeredThrough {
 			continue // it is stored already
 		}
@@ -95,7 +95,7 @@ func (e *entry) describe(locked *subscription, before *standing) {
 			first = d.number
 		}
 	}
-	for _, number := range e.left {
+	for _, number := range p.left {
 		state.outstanding++
 		after.lastNumber = max(after.lastNumber, number)
 		if first == 0 {
@@ -105,5 +105,5 @@ func (e *entry) describe(locked *subscription, before *standing) {
 	if state.acknowledgedThrough = after.lastNumber; first > 0 {
 		state.acknowledgedThrough = first - 1
 	}
-	e.state = state
+	p.state = state
 }

@@ -9,53 +9,53 @@ import (
 	"openintent/intents"
 )
 
-// settleIn stores entries. It locks the subscriptions in order, and stores the entry of each only if its stream still has the
+// settleIn stores portions. It locks the subscriptions in order, and stores the portion of each only if its stream still has the
 // lease, nobody else has numbered anything, and the database has everything that was stored before.
-func settleIn(tx *database.Tx, entries []*entry) error {
-	before, read := prepareStanding(tx, entries)
-	locked, now, err := lockEntries(tx, entries, read...)
+func settleIn(tx *database.Tx, portions []*portion) error {
+	before, read := prepareStanding(tx, portions)
+	locked, now, err := lockPortions(tx, portions, read...)
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if e.skipped || e.refused != nil {
+	for _, p := range portions {
+		if p.skipped || p.refused != nil {
 			continue
 		}
-		s := locked[e.ledger.no]
+		s := locked[p.ledger.no]
 		switch {
-		case s.consumer != e.ledger.name, s.offeredThrough < e.settled, s.lastNumber != e.last, s.reservedThrough != e.end, e.beyond:
-			e.refused = errConsumerLost
+		case s.consumer != p.ledger.name, s.offeredThrough < p.settled, s.lastNumber != p.last, s.reservedThrough != p.end, p.beyond:
+			p.refused = errConsumerLost
 		case !s.active(now):
-			e.refused = errEnded
+			p.refused = errEnded
 		}
 	}
-	sendEntries(tx, entries, locked, now)
-	for _, e := range entries {
-		e.describe(locked[e.ledger.no], before[e.ledger.no])
+	storePortions(tx, portions, locked, now)
+	for _, p := range portions {
+		p.describe(locked[p.ledger.no], before[p.ledger.no])
 	}
 	return nil
 }
 
 // finishedRows returns the acknowledged deliveries that may be stored. Those above were sent ahead.
-func (e *entry) finishedRows() []int64 {
-	i, _ := slices.BinarySearch(e.acknowledged, e.settled+1)
-	return e.acknowledged[:i]
+func (p *portion) finishedRows() []int64 {
+	i, _ := slices.BinarySearch(p.acknowledged, p.settled+1)
+	return p.acknowledged[:i]
 }
 
-// lockEntries locks the subscriptions of entries, unless somebody else has locked them, and finds out which of the acknowledged
+// lockPortions locks the subscriptions of portions, unless somebody else has locked them, and finds out which of the acknowledged
 // deliveries are dead letters. It also runs the further statements.
-func lockEntries(
-	tx *database.Tx, entries []*entry, further ...database.Statement,
+func lockPortions(
+	tx *database.Tx, portions []*portion, further ...database.Statement,
 ) (locked map[int64]*subscription, now time.Time, err error) {
-	nos := make([]int64, len(entries))
+	nos := make([]int64, len(portions))
 	var ofNos, numbers, intentNos []int64
-	for i, e := range entries {
-		nos[i] = e.ledger.no
-		e.skipped, e.refused, e.dead, e.beyond = false, nil, false, false
-		for _, number := range e.finishedRows() {
-			ofNos, numbers = append(ofNos, e.ledger.no), append(numbers, number)
+	for i, p := range portions {
+		nos[i] = p.ledger.no
+		p.skipped, p.refused, p.dead, p.beyond = false, nil, false, false
+		for _, number := range p.finishedRows() {
+			ofNos, numbers = append(ofNos, p.ledger.no), append(numbers, number)
 		}
-		intentNos = slices.AppendSeq(intentNos, maps.Keys(e.positions))
+		intentNos = slices.AppendSeq(intentNos, maps.Keys(p.positions))
 	}
 	locked, there, dead := make(map[int64]*subscription), make(map[int64]struct{}), make(map[int64]struct{})
 	in, argument := tx.In("s.subscription_no", nos)
@@ -91,15 +91,15 @@ func lockEntries(
 	for _, head := range *heads {
 		last[head.IntentNo] = head.LastPosition
 	}
-	for _, e := range entries {
-		_, e.dead = dead[e.ledger.no]
-		for intentNo, position := range e.positions {
-			e.beyond = e.beyond || position > last[intentNo]
+	for _, p := range portions {
+		_, p.dead = dead[p.ledger.no]
+		for intentNo, position := range p.positions {
+			p.beyond = p.beyond || position > last[intentNo]
 		}
-		if _, exists := there[e.ledger.no]; !exists {
-			e.refused = errNotFound
-		} else if locked[e.ledger.no] == nil {
-			e.skipped = true
+		if _, exists := there[p.ledger.no]; !exists {
+			p.refused = errNotFound
+		} else if locked[p.ledger.no] == nil {
+			p.skipped = true
 		}
 	}
 	return locked, now, nil
@@ -126,38 +126,38 @@ func (p *pairs) keys(no, number string) []database.Column {
 	return []database.Column{{Name: no, Values: p.nos}, {Name: number, Values: p.numbers}}
 }
 
-// sendEntries sends what the entries store with the commit, a few statements for all of them.
-func sendEntries(tx *database.Tx, entries []*entry, locked map[int64]*subscription, now time.Time) {
+// storePortions sends what the portions store with the commit, a few statements for all of them.
+func storePortions(tx *database.Tx, portions []*portion, locked map[int64]*subscription, now time.Time) {
 	var rows []delivery
 	var nos []int64 // whose rows these are
 	var finished pairs
 	var entered, moved places
 	var offered, lastNumbers, reserved, settled []int64
-	for _, e := range entries {
-		if e.skipped || e.refused != nil {
+	for _, p := range portions {
+		if p.skipped || p.refused != nil {
 			continue
 		}
-		s := locked[e.ledger.no]
-		for _, d := range e.rows {
+		s := locked[p.ledger.no]
+		for _, d := range p.rows {
 			if d.number > s.offeredThrough {
-				rows, nos = append(rows, d), append(nos, e.ledger.no)
+				rows, nos = append(rows, d), append(nos, p.ledger.no)
 			}
 		}
-		for _, number := range e.acknowledged {
+		for _, number := range p.acknowledged {
 			if number <= s.offeredThrough {
-				finished.add(e.ledger.no, number)
+				finished.add(p.ledger.no, number)
 			}
 		}
-		for intentNo, position := range e.positions {
-			if _, first := e.entered[intentNo]; first {
-				entered.add(e.ledger.no, intentNo, position)
+		for intentNo, position := range p.positions {
+			if _, first := p.entered[intentNo]; first {
+				entered.add(p.ledger.no, intentNo, position)
 			} else {
-				moved.add(e.ledger.no, intentNo, position)
+				moved.add(p.ledger.no, intentNo, position)
 			}
 		}
-		e.stored = reached{offered: max(e.given, s.offeredThrough), last: max(e.given, e.last), reserved: e.end + e.further}
-		settled, offered = append(settled, e.ledger.no), append(offered, e.stored.offered)
-		lastNumbers, reserved = append(lastNumbers, e.stored.last), append(reserved, e.stored.reserved)
+		p.stored = reached{offered: max(p.given, s.offeredThrough), last: max(p.given, p.last), reserved: p.end + p.further}
+		settled, offered = append(settled, p.ledger.no), append(offered, p.stored.offered)
+		lastNumbers, reserved = append(lastNumbers, p.stored.last), append(reserved, p.stored.reserved)
 	}
 	if len(settled) == 0 {
 		return

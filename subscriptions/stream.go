@@ -78,8 +78,8 @@ type deliveryStream struct {
 	announces, active bool
 	// standsBy is the state that was last announced to the client.
 	standsBy bool
-	// handing says how the stream goes on by what is handed over, until it looks again (handed.go).
-	handing handing
+	// ends says how the stream goes on by what is handed over, until it looks again (handover.go).
+	ends logEnds
 	// ledger is set while the stream sends deliveries before they are stored (ahead.go). careful is true until the stream may
 	// begin with that.
 	ledger  *ledger
@@ -173,7 +173,7 @@ func (st *deliveryStream) announce(standsBy bool) error {
 		return nil
 	}
 	st.standsBy = standsBy
-	return st.consumer.handing(func() error {
+	return st.consumer.whileBusy(func() error {
 		return asSendError(st.send(&openintentv1.SubscriptionDelivery{SubscriptionId: st.sub.id, StandingBy: standsBy}))
 	})
 }
@@ -206,7 +206,7 @@ func (st *deliveryStream) hand(ctx context.Context, parcels []parcel) (left []pa
 			continue
 		}
 		handed := st.service.beginHanding(ctx, st.sub, p)
-		err = st.consumer.handing(func() error { return asSendError(st.send(p.wire)) })
+		err = st.consumer.whileBusy(func() error { return asSendError(st.send(p.wire)) })
 		handed(err)
 		if err != nil {
 			return nil, err

@@ -334,7 +334,7 @@ func TestAFullWindowIsLookedAtMoreAndMoreSeldom(t *testing.T) {
 		for range 4 {
 			waits = append(waits, r.pause(offering{}, true))
 		}
-		require.Equal(t, []time.Duration{fullWindowRecheck, 2 * fullWindowRecheck, time.Second, time.Second}, waits)
+		require.Equal(t, []time.Duration{fullRecheck, 2 * fullRecheck, time.Second, time.Second}, waits)
 		require.Equal(t, time.Second, r.pause(offering{}, false))
 	}
 }

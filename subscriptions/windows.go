@@ -10,8 +10,8 @@ import (
 // windowed reports whether the subscription lets anything wait.
 func (s *subscription) windowed() bool { return s.compose || s.digestSeconds > 0 }
 
-// waits returns the rules by which messages wait.
-func (s *subscription) waits() waiting.Rules {
+// windowRules returns the rules by which messages wait.
+func (s *subscription) windowRules() waiting.Rules {
 	rules := waiting.Rules{
 		Longest: waiting.Longest, Digest: time.Duration(s.digestSeconds) * time.Second, MaxChars: int(s.maxChars),
 	}

@@ -97,7 +97,7 @@ func dropWaiting(no int64) database.Statement {
 // letWait lets entries wait in the windows, and numbers what is delivered now. Entries that do not lie after a position are messages that
 // were recalled from a digest.
 func (c *change) letWait(after int64, entries []reading.Entry) {
-	open := waiting.Open(c.locked.waits(), c.waits)
+	open := waiting.Open(c.locked.windowRules(), c.waits)
 	var out []waiting.Group
 	for _, entry := range entries {
 		if entry.Position <= after && !open.Withdraw(entry.IntentNo, entry.Position) {
@@ -165,7 +165,7 @@ func (s *Service) release(ctx context.Context, sub *subscription, consumer strin
 		}
 		return w.Release(now)
 	}
-	open := waiting.Open(sub.waits(), rows)
+	open := waiting.Open(sub.windowRules(), rows)
 	if len(over(open, s.db.Now())) == 0 {
 		return open.Next(), nil
 	}
@@ -176,7 +176,7 @@ func (s *Service) release(ctx context.Context, sub *subscription, consumer strin
 		if err := c.beginNumbering(consumer); err != nil {
 			return err
 		}
-		open = waiting.Open(c.locked.waits(), c.waits)
+		open = waiting.Open(c.locked.windowRules(), c.waits)
 		c.numberTogether(open, over(open, c.now))
 		return nil
 	})

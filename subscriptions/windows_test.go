@@ -304,7 +304,7 @@ func TestWhatWaitsCountsInTheWindow(t *testing.T) {
 		sub := h.subscribe(t, "bob", composing(intentID))
 		found, err := h.subscriptions.find(asOperator(), sub.GetId())
 		require.NoError(t, err)
-		waits := make([]waiting.Message, window-2) // of places that show nothing when their turn comes
+		waits := make([]waiting.Message, maxUnfinished-2) // of places that show nothing when their turn comes
 		for i := range waits {
 			waits[i] = waiting.Message{ // ten of each sender, as many as one delivery takes
 				IntentNo: found.intentNo, Position: int64(10_000 + i), ChannelNo: 1, Sender: fmt.Sprint("sender-", i/10), SentAt: h.clock.Now(),
@@ -320,14 +320,14 @@ func TestWhatWaitsCountsInTheWindow(t *testing.T) {
 			h.send(t, "ann", talk, "bob", sent[i])
 			require.Empty(t, h.fetch(t, sub))
 		}
-		require.Equal(t, window, h.rows(t, "subscription_waiting", "1 = 1"))
+		require.Equal(t, maxUnfinished, h.rows(t, "subscription_waiting", "1 = 1"))
 		for len(came) < len(sent) {
 			h.clock.Advance(waiting.Longest)
 			for _, d := range h.fetch(t, sub) {
 				came = append(came, spoken(d)...)
 				h.acknowledge(t, sub, d.GetNumber())
 			}
-			require.LessOrEqual(t, h.rows(t, "subscription_waiting", "1 = 1"), window)
+			require.LessOrEqual(t, h.rows(t, "subscription_waiting", "1 = 1"), maxUnfinished)
 		}
 		require.Equal(t, sent, came)
 	})

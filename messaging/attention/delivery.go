@@ -12,7 +12,7 @@ import (
 // Delivery is a message as it is handed to a viewer.
 type Delivery struct {
 	// Place is the message, its channel and the time, and what decides whether its claims stand.
-	claim.Place
+	claim.Situation
 	Viewer message.Viewer
 	// Floor is the ordinal up to which the channel's messages are evicted.
 	Floor int64

@@ -27,7 +27,7 @@ func TestStatementsFindTheirRowsByIndex(t *testing.T) {
 						return err
 					}
 				}
-				threads := newThreads([]Delivery{{Place: claim.Place{Message: reply}, Viewer: message.Viewer{Agent: "bob"}}})
+				threads := newThreads([]Delivery{{Situation: claim.Situation{Message: reply}, Viewer: message.Viewer{Agent: "bob"}}})
 				common := newCommon().statements(tx, []*message.Message{reply, request})
 				require.Len(t, common, 2, "one for claims, one for answers")
 				require.Empty(t, newCommon().statements(tx, []*message.Message{reply}), "a reply has no claims")

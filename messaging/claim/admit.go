@@ -7,7 +7,7 @@ import (
 
 // Admit refuses a viewer that sees the message and may not claim it, or that takes on nothing more at present. A request is for those
 // who may answer it, and a thread is claimed by its first message, by whoever takes part in the channel.
-func Admit(p Place, viewer message.Viewer) error {
+func Admit(p Situation, viewer message.Viewer) error {
 	switch viewer.Presence.Status {
 	case agents.StatusDraining, agents.StatusDead, agents.StatusDeregistered:
 		return ErrLeaving

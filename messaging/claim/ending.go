@@ -28,8 +28,8 @@ const (
 	EndedByIntent  Ending = "intent_ended"
 )
 
-// Place is what the claims of a message are judged by beside themselves.
-type Place struct {
+// Situation is what the claims of a message are judged by beside themselves.
+type Situation struct {
 	// Message is nil if it was evicted; then only time, the holder and the channel decide.
 	Message *message.Message
 	Channel *channels.Rules
@@ -40,7 +40,7 @@ type Place struct {
 }
 
 // EndingOf returns why a claim has ended, or "" if it stands. A release takes a claim away by itself.
-func (p Place) EndingOf(c *Claim) Ending {
+func (p Situation) EndingOf(c *Claim) Ending {
 	if c.Ended != "" {
 		return c.Ended
 	}
@@ -66,7 +66,7 @@ func (p Place) EndingOf(c *Claim) Ending {
 }
 
 // endingOfAll returns why all claims of the message have ended; "" if there is no such reason.
-func (p Place) endingOfAll() Ending {
+func (p Situation) endingOfAll() Ending {
 	switch m := p.Message; {
 	case p.Closed && p.IntentEnded:
 		return EndedByIntent
@@ -80,10 +80,10 @@ func (p Place) endingOfAll() Ending {
 	return ""
 }
 
-func (p Place) isRequest() bool { return p.Message != nil && p.Message.Type == message.TypeRequest }
+func (p Situation) isRequest() bool { return p.Message != nil && p.Message.Type == message.TypeRequest }
 
 // Standing returns the claims that have not ended.
-func (p Place) Standing(claims []*Claim) (standing []*Claim) {
+func (p Situation) Standing(claims []*Claim) (standing []*Claim) {
 	for _, c := range claims {
 		if p.EndingOf(c) == "" {
 			standing = append(standing, c)
@@ -93,7 +93,7 @@ func (p Place) Standing(claims []*Claim) (standing []*Claim) {
 }
 
 // Keeps tells whether a claim keeps its place after an ending, until somebody else takes it.
-func (p Place) Keeps(ending Ending) bool {
+func (p Situation) Keeps(ending Ending) bool {
 	if p.Message == nil || p.Message.ExactAnswers() == 0 {
 		return false
 	}
@@ -105,7 +105,7 @@ func (p Place) Keeps(ending Ending) bool {
 }
 
 // End notes why the claim ended. What is kept of it is due when its message can be answered no more.
-func (c *Claim) End(p Place, ending Ending) {
+func (c *Claim) End(p Situation, ending Ending) {
 	c.Ended, c.DueAt = ending, never
 	if !p.Message.ExpiresAt.IsZero() {
 		c.DueAt = p.Message.ExpiresAt

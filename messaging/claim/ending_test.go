@@ -19,34 +19,34 @@ func TestEndings(t *testing.T) {
 	plain := request(func(*message.Message) {})
 	for _, row := range []struct {
 		name  string
-		place Place
+		place Situation
 		claim Claim
 		want  Ending
 	}{
-		{"stored", Place{Closed: true}, Claim{Ended: EndedByTime}, EndedByTime},
-		{"the intent", Place{Message: plain, Closed: true, IntentEnded: true}, Claim{}, EndedByIntent},
-		{"the channel", Place{Message: plain, Closed: true}, Claim{}, EndedByChannel},
-		{"the channel of a message that is gone", Place{Closed: true}, Claim{}, EndedByChannel},
-		{"the deadline", Place{Message: request(func(m *message.Message) { m.ExpiresAt = noon }), Now: noon}, Claim{ExpiresAt: noon}, EndedByMessage},
-		{"an expiry that is stored", Place{Message: request(func(m *message.Message) { m.EndedAt = noon }), Now: noon}, Claim{}, EndedByMessage},
-		{"a deletion", Place{Message: &message.Message{Conversation: &message.Conversation{DeletedAt: noon}}, Now: noon}, Claim{}, EndedByMessage},
+		{"stored", Situation{Closed: true}, Claim{Ended: EndedByTime}, EndedByTime},
+		{"the intent", Situation{Message: plain, Closed: true, IntentEnded: true}, Claim{}, EndedByIntent},
+		{"the channel", Situation{Message: plain, Closed: true}, Claim{}, EndedByChannel},
+		{"the channel of a message that is gone", Situation{Closed: true}, Claim{}, EndedByChannel},
+		{"the deadline", Situation{Message: request(func(m *message.Message) { m.ExpiresAt = noon }), Now: noon}, Claim{ExpiresAt: noon}, EndedByMessage},
+		{"an expiry that is stored", Situation{Message: request(func(m *message.Message) { m.EndedAt = noon }), Now: noon}, Claim{}, EndedByMessage},
+		{"a deletion", Situation{Message: &message.Message{Conversation: &message.Conversation{DeletedAt: noon}}, Now: noon}, Claim{}, EndedByMessage},
 	} {
 		require.Equal(t, row.want, row.place.EndingOf(&row.claim), row.name)
 	}
 }
 
 func TestWhatKeepsItsPlace(t *testing.T) {
-	exact := Place{Message: &message.Message{
+	exact := Situation{Message: &message.Message{
 		Type: message.TypeRequest, Target: "role:worker", Conversation: &message.Conversation{Collect: &message.Collect{Collection: message.CollectOne}},
 	}}
-	loose := Place{Message: &message.Message{Type: message.TypeRequest, Target: "role:worker"}}
+	loose := Situation{Message: &message.Message{Type: message.TypeRequest, Target: "role:worker"}}
 	for ending, keeps := range map[Ending]bool{
 		EndedByTime: true, EndedByDeath: true, EndedByLeaving: true, EndedByAccess: true, EndedByRole: true,
 		EndedByRelease: false, EndedByAnswer: false, EndedByMessage: false, EndedByChannel: false, EndedByIntent: false,
 	} {
 		require.Equal(t, keeps, exact.Keeps(ending), ending)
 		require.False(t, loose.Keeps(ending), ending)
-		require.False(t, Place{}.Keeps(ending), ending)
+		require.False(t, Situation{}.Keeps(ending), ending)
 	}
 }
 

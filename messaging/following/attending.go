@@ -140,5 +140,5 @@ func (f *follower) upcoming(found *reading.LogPage, items []reading.Item, now ti
 func (f *follower) delivered(m *message.Message, in reading.ChannelState, now time.Time) attention.Delivery {
 	of := f.seen.Snapshot
 	of.Channel, of.Count, of.Now = in.Channel, in.Count, now
-	return attention.Delivery{Place: of.PlaceOf(m), Viewer: f.viewerIn(in.Channel), Floor: in.Count.Floor}
+	return attention.Delivery{Situation: of.SituationOf(m), Viewer: f.viewerIn(in.Channel), Floor: in.Count.Floor}
 }

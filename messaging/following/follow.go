@@ -50,7 +50,7 @@ type follower struct {
 	// history is the scope's end, and lastPosition the log's, when the caller was admitted. marked is true once the caller
 	// was told that it has caught up with them.
 	history, lastPosition int64
-	marked                bool
+	caughtUp                bool
 	// removed is up to which position events were missing in the log when the follower last knew that it had missed none of them.
 	removed int64
 	// facts are what the follower has read to judge what messages ask of the caller.
@@ -186,7 +186,7 @@ func (f *follower) refresh(ctx context.Context) (outdated bool, err error) {
 
 // catchUp delivers everything up to the end of the latest shared page.
 func (f *follower) catchUp(ctx context.Context) error {
-	if err := f.mark(f.cursor); err != nil {
+	if err := f.sayCaughtUp(f.cursor); err != nil {
 		return err
 	}
 	if _, err := f.refresh(ctx); err != nil {
@@ -203,7 +203,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 		if err := f.deliverAll(ctx, found); err != nil {
 			return err
 		}
-		if err := f.mark(f.cursor); err != nil {
+		if err := f.sayCaughtUp(f.cursor); err != nil {
 			return err
 		}
 	}
@@ -240,7 +240,7 @@ func (f *follower) deliverAll(ctx context.Context, found *reading.LogPage) error
 		if outdated, err := f.refresh(ctx); err != nil || outdated || i > 0 && f.seen.Head.Epoch != epoch {
 			return err
 		}
-		if err := f.mark(it.Place - 1); err != nil {
+		if err := f.sayCaughtUp(it.Place - 1); err != nil {
 			return err
 		}
 		if outdated, err := f.deliver(ctx, found, found.Items[i:]); err != nil || outdated {
@@ -259,13 +259,13 @@ func (f *follower) pass(place int64) {
 	}
 }
 
-// mark tells the caller, once, that everything stored before it was admitted is delivered, when the cursor has come that
+// sayCaughtUp tells the caller, once, that everything stored before it was admitted is delivered, when the cursor has come that
 // far.
-func (f *follower) mark(passed int64) error {
-	if f.marked || passed < f.history {
+func (f *follower) sayCaughtUp(passed int64) error {
+	if f.caughtUp || passed < f.history {
 		return nil
 	}
-	f.marked, f.position = true, max(f.position, f.lastPosition)
+	f.caughtUp, f.position = true, max(f.position, f.lastPosition)
 	return f.send(delivery{caughtUp: true, position: f.position})
 }
 

@@ -23,5 +23,5 @@
 //   - It is a moment old, and the outcome of its commit is certain.
 //
 // A durable subscription's stream reads whole logs. It uses a handover of a log only if the commit found the intent's head exactly as
-// the stream had read it, so that nothing at all has happened in the intent in between (messaging.HandedFeed).
+// the stream had read it, so that nothing at all has happened in the intent in between (messaging.FeedFromHandover).
 package reading

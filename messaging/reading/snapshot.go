@@ -112,9 +112,9 @@ func (l Snapshot) Closed() bool {
 	return closed
 }
 
-// PlaceOf returns what the claims of a message of the snapshot's channel are judged by.
-func (l Snapshot) PlaceOf(m *message.Message) claim.Place {
-	return claim.Place{
+// SituationOf returns what the claims of a message of the snapshot's channel are judged by.
+func (l Snapshot) SituationOf(m *message.Message) claim.Situation {
+	return claim.Situation{
 		Message: m, Channel: l.Channel, Access: l.Access, Closed: l.Closed(), IntentEnded: l.Head.Ended(), Now: l.Now,
 	}
 }

@@ -66,8 +66,8 @@ func (h *Handover) After(ordinal int64) []*message.Message {
 	return h.Messages[at:]
 }
 
-// hands are what a listener was given and has not taken yet.
-type hands struct {
+// mailbox holds what a listener was given and has not taken yet.
+type mailbox struct {
 	mutex sync.Mutex
 	given []*Handover
 	bytes int
@@ -76,7 +76,7 @@ type hands struct {
 }
 
 // put adds a handover. After nil, or after more than fits, the listener has to look for itself.
-func (h *hands) put(stored *Handover) {
+func (h *mailbox) put(stored *Handover) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	if stored == nil || len(h.given) == maxHandovers || h.bytes+stored.bytes > maxHandedBytes {
@@ -87,8 +87,8 @@ func (h *hands) put(stored *Handover) {
 	}
 }
 
-// take empties the hands, and tells whether the listener has to look. If it has, the look shows what was given too.
-func (h *hands) take() (given []*Handover, look bool) {
+// take empties the mailbox, and tells whether the listener has to look. If it has, the look shows what was given too.
+func (h *mailbox) take() (given []*Handover, look bool) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	given, look = h.given, h.look

@@ -36,7 +36,7 @@ type Listener struct {
 
 	// agent is the agent that awaits an answer; it is empty for other parties.
 	agent string
-	hands hands
+	hands mailbox
 }
 
 // These are the topics beside a channel's key (channels.Key), under which the channel's followers listen.

@@ -7,7 +7,7 @@ import (
 )
 
 func TestHandsHoldAFewThingsAndThenAskForALook(t *testing.T) {
-	var h hands
+	var h mailbox
 	one := &Handover{bytes: 1}
 	for range maxHandovers {
 		h.put(one)

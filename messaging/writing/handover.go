@@ -33,7 +33,7 @@ func (b *batch) handovers(heard []any) map[any]*wake.Handover {
 		if h == nil {
 			return
 		}
-		b.hand(h, m)
+		b.addTo(h, m)
 		given[m.Key()] = h
 		if m.CorrelationID != "" {
 			given[wake.RequestTopic(m.CorrelationID)] = h
@@ -57,7 +57,7 @@ func (b *batch) logHandover(intentNo int64) *wake.Handover {
 	through := h.Before.LastPosition
 	b.eachStored(func(m *message.Message) {
 		if m.IntentNo == intentNo && m.Position == through+1 {
-			b.hand(h, m)
+			b.addTo(h, m)
 			h.Contents = append(h.Contents, new(message.SharedContent))
 			h.Counts[m.ChannelNo] = *b.counts[m.Key()]
 			through++
@@ -91,8 +91,8 @@ func (b *batch) handover(key channels.Key) *wake.Handover {
 	return h
 }
 
-// hand adds a message, with the records of its sender and its addressee.
-func (b *batch) hand(h *wake.Handover, m *message.Message) {
+// addTo adds a message, with the records of its sender and its addressee.
+func (b *batch) addTo(h *wake.Handover, m *message.Message) {
 	h.Add(m)
 	for _, agent := range []string{m.Sender, m.Target} {
 		if presence, known := b.presence(agent); known {

@@ -12,17 +12,17 @@ import (
 // maxEnds bounds in how many intents a stream goes on by what is handed over. Beyond that it begins anew and looks.
 const maxEnds = 64
 
-// handing says how an active stream that has sent everything goes on by what this replica's writer hands over, without a look at its
+// logEnds says how an active stream that has sent everything goes on by what this replica's writer hands over, without a look at its
 // subscription or at a log. It goes on as long as nothing but the handed-over commits can have changed what a look would find:
 //
 //   - The stream was woken by commits alone that were handed over. Whatever else concerns it makes it look.
-//   - Each commit found its intent exactly as the stream had read it (messaging.HandedFeed).
+//   - Each commit found its intent exactly as the stream had read it (messaging.FeedFromHandover).
 //   - There is room in the window. What was sent since the look counts, and what was acknowledged since does not.
 //   - Nothing that was sent is due again.
 //   - The subscription has not expired, and nobody else can have taken the lease.
-type handing struct {
-	// ends are how the intents' logs were found at their ends, for a subscriber with this record.
-	ends     map[int64]*messaging.FeedEnd
+type logEnds struct {
+	// byIntent are how the intents' logs were found at their ends, for a subscriber with this record.
+	byIntent     map[int64]*messaging.FeedEnd
 	presence agents.Presence
 	// room is how many deliveries the stream may send before it looks again; 0 if it looks at once.
 	room int
@@ -31,25 +31,25 @@ type handing struct {
 }
 
 // begin begins a look, with what it has read of the subscription.
-func (h *handing) begin(seen *progress) {
-	if h.ends == nil || h.presence != seen.presence {
-		h.ends, h.presence = make(map[int64]*messaging.FeedEnd), seen.presence
+func (h *logEnds) begin(seen *progress) {
+	if h.byIntent == nil || h.presence != seen.presence {
+		h.byIntent, h.presence = make(map[int64]*messaging.FeedEnd), seen.presence
 	}
 	h.room, h.due = 0, earliest(seen.offering.next, seen.ahead.due)
 }
 
 // reached notes that the stream has read an intent's log to its end. A log that was read only in part has none.
-func (h *handing) reached(intentNo int64, end *messaging.FeedEnd) {
-	if _, known := h.ends[intentNo]; !known && len(h.ends) >= maxEnds {
-		clear(h.ends)
+func (h *logEnds) reached(intentNo int64, end *messaging.FeedEnd) {
+	if _, known := h.byIntent[intentNo]; !known && len(h.byIntent) >= maxEnds {
+		clear(h.byIntent)
 	}
 	if end != nil {
-		h.ends[intentNo] = end
+		h.byIntent[intentNo] = end
 	}
 }
 
 // open lets the stream go on by what is handed over.
-func (h *handing) open(room int) { h.room = room }
+func (h *logEnds) open(room int) { h.room = room }
 
 // rest waits until it is time to look. What is handed over meanwhile is sent without a look.
 func (st *deliveryStream) rest(ctx context.Context, wait time.Duration) error {
@@ -64,7 +64,7 @@ func (st *deliveryStream) rest(ctx context.Context, wait time.Duration) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		sent, taken, err := st.takeHanded(ctx)
+		sent, taken, err := st.takeHandovers(ctx)
 		if err != nil || !taken {
 			return err
 		}
@@ -75,8 +75,8 @@ func (st *deliveryStream) rest(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// takeHanded sends what was handed over. taken is false if the stream has to look.
-func (st *deliveryStream) takeHanded(ctx context.Context) (sent, taken bool, err error) {
+// takeHandovers sends what was handed over. taken is false if the stream has to look.
+func (st *deliveryStream) takeHandovers(ctx context.Context) (sent, taken bool, err error) {
 	given, look := st.watch.Take()
 	if look {
 		return false, false, nil
@@ -92,9 +92,9 @@ func (st *deliveryStream) takeHanded(ctx context.Context) (sent, taken bool, err
 
 // takeOne sends what one commit handed over.
 func (st *deliveryStream) takeOne(ctx context.Context, stored *wake.Handover) (sent int, taken bool, err error) {
-	h, now := &st.handing, st.service.db.Now()
+	h, now := &st.ends, st.service.db.Now()
 	intentNo := stored.Key.IntentNo
-	end := h.ends[intentNo]
+	end := h.byIntent[intentNo]
 	switch {
 	case st.ledger == nil || end == nil || !st.sub.active(now), st.service.beside.Load(): // beside release 0.1 a look ends sending ahead
 		return 0, false, nil
@@ -103,9 +103,9 @@ func (st *deliveryStream) takeOne(ctx context.Context, stored *wake.Handover) (s
 	case !h.due.IsZero() && !now.Before(h.due), st.ledger.position(intentNo) != stored.Before.LastPosition:
 		return 0, false, nil
 	}
-	page, known := st.service.messaging.HandedFeed(st.sub.feed(intentNo), end, stored)
+	page, known := st.service.messaging.FeedFromHandover(st.sub.feed(intentNo), end, stored)
 	if !known || len(page.Entries) > h.room {
-		delete(h.ends, intentNo)
+		delete(h.byIntent, intentNo)
 		return 0, false, nil
 	}
 	sent, stale, err := st.sendEntries(ctx, page.Entries)
@@ -113,7 +113,7 @@ func (st *deliveryStream) takeOne(ctx context.Context, stored *wake.Handover) (s
 		h.due = earliest(h.due, now.Add(st.sub.acknowledgeTime()))
 	}
 	if err != nil || stale > 0 {
-		delete(h.ends, intentNo)
+		delete(h.byIntent, intentNo)
 		st.ledger.pass(intentNo, stale-1)
 		return sent, false, err
 	}

@@ -13,7 +13,7 @@ import (
 const keptEntries = 8
 
 // FeedEnd is the state in which a feed that was read to the log's end found the log and its reader. From there the feed goes on by
-// what is handed over (HandedFeed), as long as nothing else happens in the intent.
+// what is handed over (FeedFromHandover), as long as nothing else happens in the intent.
 type FeedEnd struct {
 	head     intents.Head
 	presence agents.Presence
@@ -44,11 +44,11 @@ func (e *FeedEnd) Has(stored *wake.Handover) bool {
 	return stored.Head.LastPosition <= e.head.LastPosition && !stored.Head.LastAt.After(e.head.LastAt)
 }
 
-// HandedFeed returns the page that follows on a feed's end by what a commit handed over, and moves the end there. It returns false,
+// FeedFromHandover returns the page that follows on a feed's end by what a commit handed over, and moves the end there. It returns false,
 // and leaves the end where it is, when only a read can tell what follows: when the commit did not find the intent exactly as the feed
 // left it, when rules have changed, and when who sees a message depends on records of agents that may have changed
 // (reading.Snapshot.CanTell). The entries lack the log's copies of audited messages. They are the caller's until the next call for this end.
-func (s *Service) HandedFeed(feed Feed, end *FeedEnd, stored *wake.Handover) (page FeedPage, known bool) {
+func (s *Service) FeedFromHandover(feed Feed, end *FeedEnd, stored *wake.Handover) (page FeedPage, known bool) {
 	now := stored.Head.At(s.db.Now())
 	switch {
 	case !stored.Fresh(now), !stored.Before.Same(end.head), stored.Head.Epoch != end.head.Epoch:
@@ -74,7 +74,7 @@ func (s *Service) HandedFeed(feed Feed, end *FeedEnd, stored *wake.Handover) (pa
 	seen.findPart()
 	page = FeedPage{Through: stored.Head.LastPosition, Last: stored.Head.LastPosition, End: end, Entries: end.entries[:0]}
 	for i, m := range stored.Messages {
-		entry, keep, known := s.handedEntry(seen, stored, m)
+		entry, keep, known := s.entryFromHandover(seen, stored, m)
 		if !known {
 			return FeedPage{}, false
 		}
@@ -89,9 +89,9 @@ func (s *Service) HandedFeed(feed Feed, end *FeedEnd, stored *wake.Handover) (pa
 	return page, true
 }
 
-// handedEntry is feedView.entry for a message that was handed over. It returns false at last if that alone does not show what the
-// reader sees.
-func (s *Service) handedEntry(seen *feedView, stored *wake.Handover, m *message.Message) (entry reading.Entry, keep, known bool) {
+// entryFromHandover is feedView.entry for a message that was handed over. known is false if the handover alone
+// does not show what the reader sees.
+func (s *Service) entryFromHandover(seen *feedView, stored *wake.Handover, m *message.Message) (entry reading.Entry, keep, known bool) {
 	if only := seen.feed.ChannelNo; only != 0 && only != m.ChannelNo {
 		return reading.Entry{}, false, true
 	}

@@ -74,7 +74,7 @@ func TestAFeedGoesOnByWhatIsHandedOver(t *testing.T) {
 				stored := h.overhearLog(t, open, c.do)
 				read, err := h.messaging.ReadFeed(t.Context(), feed, before.Through, feedPage)
 				require.NoError(t, err)
-				page, known := h.messaging.HandedFeed(feed, before.End, stored)
+				page, known := h.messaging.FeedFromHandover(feed, before.End, stored)
 				require.Equal(t, c.known, known)
 				if !known {
 					return
@@ -93,7 +93,7 @@ func TestAFeedGoesOnByWhatIsHandedOver(t *testing.T) {
 				require.Equal(t, read.Last, page.Last)
 				require.True(t, read.End.head.Same(page.End.head))
 				require.True(t, page.End.Has(stored))
-				_, known = h.messaging.HandedFeed(feed, page.End, stored)
+				_, known = h.messaging.FeedFromHandover(feed, page.End, stored)
 				require.False(t, known, "it went on already")
 			})
 		}
@@ -150,7 +150,7 @@ func TestAFeedGoesOnOnlyFromItsEnd(t *testing.T) {
 				case "as a guest":
 					feed.By = caller.Caller{Agent: caller.GuestPrefix + "x"}
 				}
-				_, known := h.messaging.HandedFeed(feed, end, stored)
+				_, known := h.messaging.FeedFromHandover(feed, end, stored)
 				require.Equal(t, name == "nothing", known)
 			})
 		}
@@ -165,10 +165,10 @@ func TestAFeedOfOneWhoTakesNoPartIsRead(t *testing.T) {
 		feed.Reaching = true
 		end := h.endOf(t, feed).End
 		stored := h.overhearLog(t, id, func() { h.say(t, "ann", id, "to all") })
-		_, known := h.messaging.HandedFeed(feed, end, stored)
+		_, known := h.messaging.FeedFromHandover(feed, end, stored)
 		require.False(t, known)
 		feed.Reaching = false
-		page, known := h.messaging.HandedFeed(feed, end, stored)
+		page, known := h.messaging.FeedFromHandover(feed, end, stored)
 		require.True(t, known)
 		require.Equal(t, []string{"to all"}, words(t, page.Entries))
 	})
