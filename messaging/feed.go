@@ -3,7 +3,6 @@ package messaging
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"openintent/caller"
 	"openintent/channels"
@@ -27,8 +26,10 @@ type Feed struct {
 	Reaching bool
 	// By is the reader: the caller, or the agent for whom the server itself delivers. The feed leaves out what lies outside of its scope.
 	By caller.Caller
-	// Filter narrows the feed. Its attention is for ReadEntries, by which deliveries are made.
+	// Filter narrows the feed. Its attention is for ReadEntries and ReadSome, by which deliveries are made.
 	Filter reading.Filter
+	// Facts leaves only messages, without their payloads and metadata. It is for ReadEntries and ReadSome, too.
+	Facts bool
 }
 
 // FeedPage is the part of a feed after a position, as one snapshot had it.
@@ -78,40 +79,11 @@ func (s *Service) ReadFeed(ctx context.Context, feed Feed, after int64, limit in
 	return page, err
 }
 
-// ReadEntries reads the entries at some positions, in order: those that are still kept and that the reader may still see, with
-// attention if the filter says so. A reader without access is refused.
-func (s *Service) ReadEntries(ctx context.Context, feed Feed, positions []int64) ([]reading.Entry, error) {
-	var entries []reading.Entry
-	err := s.db.Read(ctx, func(tx *database.Tx) error {
-		wanted := database.Distinct(slices.Clone(positions))
-		for len(wanted) > 0 {
-			r := feed.reading()
-			r.At = wanted[:min(len(wanted), feedPage)]
-			r.Limit = len(r.At) + 1 // so that only its size in bytes can cut a page
-			seen, err := s.view(tx, feed, r)
-			if err != nil {
-				return err
-			}
-			some, err := seen.attended(tx)
-			if err != nil {
-				return err
-			}
-			entries = append(entries, some...)
-			known := r.At[len(r.At)-1]
-			if seen.Cut {
-				known = seen.Through
-			}
-			wanted = slices.DeleteFunc(wanted, func(position int64) bool { return position <= known })
-		}
-		return nil
-	})
-	return entries, err
-}
-
 // reading returns the query for the feed.
 func (f Feed) reading() reading.LogQuery {
 	return reading.LogQuery{
 		IntentNo: f.IntentNo, ChannelNo: f.ChannelNo, Agent: f.By.Agent, Everyone: f.By.IsOperator, Filter: f.Filter,
+		Facts: f.Facts,
 	}
 }
 

@@ -161,7 +161,36 @@ func TestFeedPagesAreBoundedInBytes(t *testing.T) {
 		entries, err := h.messaging.ReadEntries(context.Background(), feed, positionsOf(all))
 		require.NoError(t, err)
 		require.Equal(t, positionsOf(all), positionsOf(entries), "these are all wanted, however large")
+		requireInParts(t, h, feed, all)
 	})
+}
+
+// requireInParts requires that entries are read in parts of a few bytes each, and, as facts, all at once and without contents.
+func requireInParts(t *testing.T, h *house, feed Feed, all []reading.Entry) {
+	var found []reading.Entry
+	for left := positionsOf(all); len(left) > 0; {
+		some, through, err := h.messaging.ReadSome(context.Background(), feed, left, 1)
+		require.NoError(t, err)
+		require.NotEmpty(t, some)
+		size := 0
+		for _, entry := range some {
+			size += entry.Size()
+		}
+		require.LessOrEqual(t, size, 2*reading.MaxPageBytes, "messages and events")
+		require.Equal(t, some[len(some)-1].Position, through)
+		found, left = append(found, some...), left[len(some):]
+	}
+	require.Equal(t, positionsOf(all), positionsOf(found))
+	feed.Facts = true
+	facts, through, err := h.messaging.ReadSome(context.Background(), feed, positionsOf(all), 1<<20)
+	require.NoError(t, err)
+	require.Len(t, facts, len(all)/2, "no events")
+	require.Equal(t, all[len(all)-1].Position, through)
+	for _, entry := range facts {
+		require.Empty(t, entry.Message.Payload)
+		require.Empty(t, entry.Message.Metadata)
+		require.Nil(t, entry.Audit)
+	}
 }
 
 func positionsOf(entries []reading.Entry) []int64 {

@@ -2,7 +2,6 @@ package subscriptions
 
 import (
 	"context"
-	"slices"
 
 	"openintent/messaging/reading"
 
@@ -37,58 +36,6 @@ func (s *Service) readPage(
 	return page, err
 }
 
-// contents reads the contents of deliveries as the subscriber may see them now, by number. If a content is missing from the
-// result, it is gone, or the subscriber may no longer see it. If the subscriber has lost access to an intent and passing is
-// true, contents leaves that intent out; if passing is false, it returns the refusal.
-func (s *Service) contents(
-	ctx context.Context, sub *subscription, filter reading.Filter, rows []delivery, passing bool,
-) (map[int64]reading.Entry, error) {
-	found := make(map[int64]reading.Entry, len(rows))
-	numbers, order := byPlace(rows)
-	for _, intentNo := range order {
-		positions := make([]int64, 0, len(numbers[intentNo]))
-		for position := range numbers[intentNo] {
-			positions = append(positions, position)
-		}
-		slices.Sort(positions)
-		feed := sub.feed(intentNo)
-		feed.Filter = filter
-		entries, err := s.messaging.ReadEntries(ctx, feed, positions)
-		if isRefusal(err) && passing {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, entry := range entries {
-			found[numbers[intentNo][entry.Position]] = entry
-		}
-	}
-	return found, nil
-}
-
-// byPlace indexes deliveries by intent and position. order lists the intents in the order in which they first appear.
-func byPlace(rows []delivery) (numbers map[int64]map[int64]int64, order []int64) {
-	numbers = make(map[int64]map[int64]int64)
-	note := func(intentNo, position, number int64) {
-		if numbers[intentNo] == nil {
-			numbers[intentNo] = make(map[int64]int64)
-			order = append(order, intentNo)
-		}
-		numbers[intentNo][position] = number
-	}
-	for _, d := range rows {
-		if d.sources == nil {
-			note(d.intentNo, d.position, d.number)
-			continue
-		}
-		for _, place := range d.sources.Places {
-			note(place[0], place[1], d.number)
-		}
-	}
-	return numbers, order
-}
-
 // parcel is a delivery with its content, ready to be sent.
 type parcel struct {
 	delivery
@@ -98,31 +45,36 @@ type parcel struct {
 	wire  *openintentv1.SubscriptionDelivery
 }
 
-// pack reads the contents of as many deliveries as fit into a page. It returns the parcels, and the deliveries to skip because
-// they contain nothing for the subscriber.
+// pack reads the contents of deliveries until an answer is full, or until nothing is left. It returns the parcels, and the deliveries to
+// skip because they contain nothing for the subscriber. What is small it reads at once. When that is too much, it goes on in steps of as
+// many deliveries as will probably fit, so it never holds much more than an answer.
 func (s *Service) pack(ctx context.Context, sub *subscription, rows []delivery) (parcels []parcel, gone []delivery, err error) {
-	if sub.windowed() {
-		return s.packTogether(ctx, sub, rows)
-	}
-	found, err := s.contents(ctx, sub, sub.filter, rows, sub.wide())
-	if err != nil {
-		return nil, nil, err
-	}
-	size := 0
-	for _, d := range rows {
-		entry, there := found[d.number]
-		if !there {
-			gone = append(gone, d)
-			continue
-		}
-		wire, err := toWire(sub, d, &entry)
+	rows = rows[:fewPlaces(rows)]
+	step, size := len(rows), 0
+	for len(rows) > 0 && size < pageBytes {
+		found, known, err := s.someContents(ctx, sub, rows[:min(step, len(rows))], sub.wide())
 		if err != nil {
 			return nil, nil, err
 		}
-		if size += proto.Size(wire); size > pageBytes && len(parcels) > 0 {
-			break
+		for _, d := range rows[:known] {
+			entries := found[d.number]
+			if len(entries) == 0 {
+				gone = append(gone, d)
+				continue
+			}
+			p, err := parcelOf(sub, d, entries)
+			if err != nil {
+				return nil, nil, err
+			}
+			if size += proto.Size(p.wire); size > pageBytes && len(parcels) > 0 {
+				return parcels, gone, nil
+			}
+			parcels = append(parcels, p)
 		}
-		parcels = append(parcels, parcel{delivery: d, entry: entry, wire: wire})
+		rows = rows[known:]
+		if size > 0 {
+			step = 1 + len(parcels)*max(0, pageBytes-size)/size
+		}
 	}
 	return parcels, gone, nil
 }
@@ -137,11 +89,11 @@ func (s *Service) deadLetters(
 		if err != nil {
 			return nil, err
 		}
-		found, err := s.letterContents(ctx, sub, rows)
+		found, known, err := s.someContents(ctx, sub, rows[:fewPlaces(rows)], true)
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range rows {
+		for _, d := range rows[:known] {
 			letter := &openintentv1.DeadLetter{Reason: d.reason, DeadAt: timestamppb.New(d.deadAt)}
 			if letter.Delivery, err = wireOf(sub, d, found[d.number]); err != nil {
 				return nil, err
@@ -153,25 +105,12 @@ func (s *Service) deadLetters(
 			}
 			after = d.number
 		}
-		if len(rows) < page {
+		if known == len(rows) && len(rows) < page {
 			return letters, nil
 		}
-		limit -= len(rows)
+		limit -= known
 	}
 	return letters, nil
-}
-
-// letterContents reads the contents of dead letters, by number.
-func (s *Service) letterContents(ctx context.Context, sub *subscription, rows []delivery) (map[int64][]reading.Entry, error) {
-	if sub.windowed() {
-		return s.sourceContents(ctx, sub, rows, true)
-	}
-	found, err := s.contents(ctx, sub, sub.filter, rows, true)
-	entries := make(map[int64][]reading.Entry, len(found))
-	for number, entry := range found {
-		entries[number] = []reading.Entry{entry}
-	}
-	return entries, err
 }
 
 // deadLetterRows reads dead letters with the ids of their intents.

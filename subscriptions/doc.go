@@ -130,6 +130,8 @@
 //     beginning of the page. So no place is numbered twice, and none is left out.
 //   - Every numbered delivery was visible to the subscriber when it was gathered. The content that is sent was visible when it
 //     was read, at most a second before it is sent, and has not expired.
+//   - For one answer the server holds contents of about 6 MiB at most, and twice as much if they have copies in the log. A delivery that is
+//     larger alone comes alone. What a digest sums up is read without contents.
 //   - An attempt to fetch, and every repetition, is committed before anything is sent. A stream sends first attempts ahead only
 //     while nobody else can have taken its lease, and has at most a window of unfinished deliveries. No transaction is open while
 //     the server sends.

@@ -2,6 +2,7 @@ package subscriptions
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"openintent/messaging/reading"
@@ -9,6 +10,7 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	"openintent/intents"
+	"openintent/messaging"
 )
 
 // visibility is what a stream remembers to notice that its agent can see more than before.
@@ -72,38 +74,98 @@ func (st *ownLogStream) backfillIn(ctx context.Context, now *progress, intentNos
 	return nil
 }
 
+// backfillFrom looks at the open requests at some positions of an intent. It reads in full only those that it delivers.
 func (st *ownLogStream) backfillFrom(ctx context.Context, now *progress, intentNo int64, positions []int64) error {
-	before := st.visible.seen[intentNo]
-	delete(st.visible.seen, intentNo)
-	if len(positions) == 0 {
-		return nil
-	}
-	feed := st.sub.within(st.scope).feed(intentNo)
-	feed.Filter = st.filter
-	entries, err := st.service.messaging.ReadEntries(ctx, feed, positions)
-	if err != nil && !isRefusal(err) {
+	open, err := st.openAt(ctx, intentNo, positions)
+	if err != nil {
 		return err
 	}
-	var logged map[int64]bool
-	for _, entry := range entries {
-		if !entry.Message.Open || entry.Message.Sender == st.sub.subscriber {
-			continue
+	if st.visible.begun {
+		if err := st.handMissing(ctx, now, intentNo, open); err != nil {
+			return err
 		}
-		if !before[entry.Message.ID] && st.visible.begun && st.passed(now, entry) {
-			if logged == nil {
-				if logged, err = st.logged(ctx, intentNo); err != nil {
-					return err
-				}
-			}
-			if !logged[entry.Position] {
-				if err := st.hand(ctx, entry, st.number, true); err != nil {
-					return err
-				}
-			}
-		}
+	}
+	delete(st.visible.seen, intentNo)
+	for _, entry := range open {
 		st.visible.note(intentNo, entry.Message.ID)
 	}
 	return nil
+}
+
+// openAt returns those requests at some positions that are open to the agent, without their contents.
+func (st *ownLogStream) openAt(ctx context.Context, intentNo int64, positions []int64) ([]reading.Entry, error) {
+	if len(positions) == 0 {
+		return nil, nil
+	}
+	feed := st.feedOf(intentNo)
+	feed.Facts, feed.Filter.Attention = true, false
+	entries, err := st.service.messaging.ReadEntries(ctx, feed, positions)
+	if isRefusal(err) {
+		return nil, nil
+	}
+	return slices.DeleteFunc(entries, func(entry reading.Entry) bool {
+		return !entry.Message.Open || entry.Message.Sender == st.sub.subscriber
+	}), err
+}
+
+// feedOf returns what the stream delivers of an intent.
+func (st *ownLogStream) feedOf(intentNo int64) messaging.Feed {
+	feed := st.sub.within(st.scope).feed(intentNo)
+	feed.Filter = st.filter
+	return feed
+}
+
+// handMissing delivers those open requests of an intent that the agent has not seen before, that gathering has left behind, and that are
+// not in the log.
+func (st *ownLogStream) handMissing(ctx context.Context, now *progress, intentNo int64, open []reading.Entry) error {
+	var missing []int64
+	for _, entry := range open {
+		if !st.visible.seen[intentNo][entry.Message.ID] && st.passed(now, entry) {
+			missing = append(missing, entry.Position)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	logged, err := st.logged(ctx, intentNo, missing)
+	if err != nil {
+		return err
+	}
+	missing = slices.DeleteFunc(missing, func(position int64) bool { return logged[position] })
+	for len(missing) > 0 {
+		through, err := st.handSome(ctx, intentNo, missing)
+		if err != nil {
+			return err
+		}
+		missing = slices.DeleteFunc(missing, func(position int64) bool { return position <= through })
+	}
+	return nil
+}
+
+// handSome reads open requests at some positions, as many as an answer may have bytes, and delivers them as long as they are fresh. It
+// returns the position up to which it has delivered them.
+func (st *ownLogStream) handSome(ctx context.Context, intentNo int64, positions []int64) (through int64, err error) {
+	readAt := st.service.db.Now()
+	entries, through, err := st.service.messaging.ReadSome(ctx, st.feedOf(intentNo), positions, pageBytes)
+	if isRefusal(err) {
+		return math.MaxInt64, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	for i, entry := range entries {
+		if i > 0 && st.service.db.Now().Sub(readAt) > freshFor {
+			return entries[i-1].Position, nil
+		}
+		if !entry.Message.Open {
+			continue
+		}
+		if err := st.hand(ctx, entry, st.number, true); err != nil {
+			return 0, err
+		}
+		st.visible.note(intentNo, entry.Message.ID)
+	}
+	return through, nil
 }
 
 // passed reports whether an entry lies before the gathered position, or was sent before the log was created.
@@ -123,13 +185,14 @@ func (v *visibility) note(intentNo int64, messageID string) {
 	v.seen[intentNo][messageID] = true
 }
 
-// logged returns the positions of an intent to which deliveries in the agent's log point.
-func (st *ownLogStream) logged(ctx context.Context, intentNo int64) (positions map[int64]bool, err error) {
+// logged returns those of some positions of an intent to which deliveries in the agent's log point.
+func (st *ownLogStream) logged(ctx context.Context, intentNo int64, among []int64) (positions map[int64]bool, err error) {
 	positions = make(map[int64]bool)
 	err = st.service.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		in, argument := tx.In("position", among)
 		return tx.Pipeline(database.Statement{
-			SQL:  "SELECT position FROM subscription_deliveries WHERE subscription_no = ? AND intent_no = ?",
-			Args: []any{st.sub.no, intentNo},
+			SQL:  "SELECT position FROM subscription_deliveries WHERE subscription_no = ? AND intent_no = ? AND " + in,
+			Args: []any{st.sub.no, intentNo, argument},
 			Scan: func(row database.Row) error {
 				var position int64
 				err := row.Scan(&position)

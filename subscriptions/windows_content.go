@@ -1,73 +1,21 @@
 package subscriptions
 
 import (
-	"context"
 	"time"
-
-	"google.golang.org/protobuf/proto"
 
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/reading"
 	"openintent/subscriptions/waiting"
 )
 
-// sourceContents reads the contents of deliveries that may stand for several places, by the delivery's number and oldest first, as
-// contents does. What the messages ask is read too, because a digest leaves out what is for the subscriber by now.
-func (s *Service) sourceContents(
-	ctx context.Context, sub *subscription, rows []delivery, passing bool,
-) (map[int64][]reading.Entry, error) {
-	var places []delivery
-	var numbers []int64 // whose places these are
-	for _, d := range rows {
-		for _, place := range d.places() {
-			places = append(places, delivery{number: int64(len(places)), intentNo: place[0], position: place[1]})
-			numbers = append(numbers, d.number)
-		}
-	}
-	filter := sub.filter
-	filter.Attention = true
-	found, err := s.contents(ctx, sub, filter, places, passing)
-	if err != nil {
-		return nil, err
-	}
-	entries := make(map[int64][]reading.Entry, len(rows))
-	for i, number := range numbers {
-		if entry, there := found[int64(i)]; there {
-			entries[number] = append(entries[number], entry)
-		}
-	}
-	return entries, nil
-}
-
-// packTogether is pack for a subscription with windows.
-func (s *Service) packTogether(ctx context.Context, sub *subscription, rows []delivery) (parcels []parcel, gone []delivery, err error) {
-	found, err := s.sourceContents(ctx, sub, rows, sub.wide())
-	if err != nil {
-		return nil, nil, err
-	}
-	size := 0
-	for _, d := range rows {
-		entries := found[d.number]
-		if len(entries) == 0 {
-			gone = append(gone, d)
-			continue
-		}
-		p, err := parcelOf(sub, d, entries)
-		if err != nil {
-			return nil, nil, err
-		}
-		if size += proto.Size(p.wire); size > pageBytes && len(parcels) > 0 {
-			break
-		}
-		parcels = append(parcels, p)
-	}
-	return parcels, gone, nil
-}
-
 // parcelOf returns a delivery with the contents for which it stands.
 func parcelOf(sub *subscription, d delivery, entries []reading.Entry) (parcel, error) {
 	wire, err := wireOf(sub, d, entries)
-	return parcel{delivery: d, entry: entries[len(entries)-1], parts: entries, wire: wire}, err
+	p := parcel{delivery: d, entry: entries[len(entries)-1], wire: wire}
+	if sub.windowed() {
+		p.parts = entries
+	}
+	return p, err
 }
 
 // at returns the parcel as of a later time. It tells whether the subscriber is still shown anything of it.

@@ -36,6 +36,11 @@ type Entry struct {
 	Encodings *Encodings
 }
 
+// Size is how much of a page the entry takes up, in bytes.
+func (e Entry) Size() int {
+	return Item{Message: e.Message, Event: e.Event, Annotation: e.Annotation, Audit: e.Audit}.Size()
+}
+
 // AnnotationToWire returns an annotation as clients see it, and nil for any other entry.
 func (e Entry) AnnotationToWire() *openintentv1.Annotation {
 	if e.Annotation == nil {

@@ -77,6 +77,8 @@ type LogQuery struct {
 	Agent    string
 	Everyone bool
 	Filter   Filter
+	// Facts leaves only messages, without their contents.
+	Facts bool
 	// Limit is how many messages, how many events and how many annotations the page may have at most. With 0 none are read.
 	Limit int
 }
@@ -147,11 +149,11 @@ func (q LogQuery) prepare(tx *database.Tx) (rows Rows, statements []database.Sta
 		rows.Messages, statement = MessageQuery{
 			IntentNo: q.IntentNo, ChannelNo: q.ChannelNo, byPosition: true, After: q.After, Through: q.Through, at: q.At,
 			Agent: q.Agent, Everyone: q.Everyone,
-			MessageType: q.Filter.MessageType, CorrelationID: q.Filter.CorrelationID, Limit: q.Limit,
+			MessageType: q.Filter.MessageType, CorrelationID: q.Filter.CorrelationID, facts: q.Facts, Limit: q.Limit,
 		}.Prepare(tx)
 		statements = append(statements, statement)
 	}
-	if q.Limit > 0 && q.ChannelNo == 0 {
+	if q.Limit > 0 && q.ChannelNo == 0 && !q.Facts {
 		var statement database.Statement
 		rows.Events, statement = intents.Section{
 			IntentNo: q.IntentNo, After: q.After, Through: q.Through, At: q.At,
@@ -159,7 +161,7 @@ func (q LogQuery) prepare(tx *database.Tx) (rows Rows, statements []database.Sta
 		}.Prepare(tx)
 		statements = append(statements, statement)
 	}
-	if types, wanted := q.Filter.annotationTypes(); wanted && q.Limit > 0 {
+	if types, wanted := q.Filter.annotationTypes(); wanted && q.Limit > 0 && !q.Facts {
 		var statement database.Statement
 		rows.Annotations, statement = AnnotationQuery{
 			IntentNo: q.IntentNo, ChannelNo: q.ChannelNo, After: q.After, Through: q.Through, At: q.At,

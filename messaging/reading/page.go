@@ -38,13 +38,16 @@ type MessageQuery struct {
 	MessageType   message.Type
 	CorrelationID string
 	NewestFirst   bool
-	Limit         int
+	// facts leaves out the contents of the messages.
+	facts bool
+	Limit int
 }
 
 // MessagePage holds the messages that a statement found, up to MaxPageBytes of content. So no reading holds more than that,
 // however large messages are.
 type MessagePage struct {
 	channelID string
+	facts     bool
 	Messages  []*message.Message
 	bytes     int
 	// Full is true when there was more than fits.
@@ -67,7 +70,11 @@ func (p MessageQuery) Prepare(tx *database.Tx) (rows *MessagePage, statement dat
 	if p.byPosition {
 		place = "m.position"
 	}
-	query := "SELECT " + message.Columns + " FROM messages m WHERE m.intent_no = ?"
+	columns := message.Columns
+	if p.facts {
+		columns = message.FactColumns
+	}
+	query := "SELECT " + columns + " FROM messages m WHERE m.intent_no = ?"
 	arguments := message.ViewedBy(p.Agent, p.IntentNo)
 	if p.ChannelNo != 0 {
 		query += " AND m.channel_no = ?"
@@ -96,7 +103,9 @@ func (p MessageQuery) Prepare(tx *database.Tx) (rows *MessagePage, statement dat
 		query += " DESC"
 	}
 	query += " LIMIT ?"
-	return PrepareMessages(p.ChannelID, query, append(arguments, p.Limit)...)
+	rows, statement = PrepareMessages(p.ChannelID, query, append(arguments, p.Limit)...)
+	rows.facts = p.facts
+	return rows, statement
 }
 
 // narrowing returns the condition that leaves the rows that the agent may possibly see.
@@ -131,12 +140,12 @@ func PrepareMessages(channelID, query string, arguments ...any) (rows *MessagePa
 	return rows, database.Statement{SQL: query, Args: arguments, Scan: rows.Scan}
 }
 
-// Scan takes one row of message.Columns, unless the page is full.
+// Scan takes one row of message.Columns, or of message.FactColumns for a page of facts, unless the page is full.
 func (f *MessagePage) Scan(row database.Row) error {
 	if f.Full {
 		return nil
 	}
-	m, err := message.Scan(row)
+	m, err := f.read(row)
 	if err != nil {
 		return err
 	}
@@ -148,6 +157,13 @@ func (f *MessagePage) Scan(row database.Row) error {
 	f.Messages = append(f.Messages, m)
 	f.bytes += size
 	return nil
+}
+
+func (f *MessagePage) read(row database.Row) (*message.Message, error) {
+	if f.facts {
+		return message.ScanFacts(row)
+	}
+	return message.Scan(row)
 }
 
 // Complete tells whether the statement found everything there was.

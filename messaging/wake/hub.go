@@ -36,7 +36,7 @@ type Listener struct {
 
 	// agent is the agent that awaits an answer; it is empty for other parties.
 	agent string
-	hands mailbox
+	mailbox mailbox
 }
 
 // These are the topics beside a channel's key (channels.Key), under which the channel's followers listen.
@@ -243,7 +243,7 @@ func (l *Listener) Woken() <-chan struct{} { return l.wake }
 // Take returns what the listener was handed since the last time, and tells whether it has to look. If it has, the look
 // shows what it was handed too.
 func (l *Listener) Take() (given []*Handover, look bool) {
-	given, look = l.hands.take()
+	given, look = l.mailbox.take()
 	return given, look || l.looks
 }
 
@@ -257,7 +257,7 @@ func (l *Listener) give(stored *Handover) {
 		return
 	}
 	if !l.looks {
-		l.hands.put(stored)
+		l.mailbox.put(stored)
 	}
 	select {
 	case l.wake <- struct{}{}:

@@ -41,7 +41,7 @@ func TestHandsHoldAFewThingsAndThenAskForALook(t *testing.T) {
 
 	h.put(one)
 	given, look = h.take()
-	require.Len(t, given, 1, "empty hands begin anew")
+	require.Len(t, given, 1, "an empty mailbox begins anew")
 	require.False(t, look)
 }
 
@@ -64,11 +64,11 @@ func TestOnlyWhatIsListenedForIsHandedOver(t *testing.T) {
 	}, topics...)
 	require.Equal(t, topics, told)
 	require.True(t, woken(one))
-	given, look := one.hands.take()
+	given, look := one.mailbox.take()
 	require.Equal(t, []*Handover{stored}, given)
 	require.False(t, look)
 	require.True(t, woken(other))
-	given, look = other.hands.take()
+	given, look = other.mailbox.take()
 	require.Empty(t, given)
 	require.True(t, look, "who is given nothing looks")
 }

@@ -12,7 +12,8 @@
 //     back is over.
 //   - What one sender writes in one channel or thread stays in order, except for what goes into a digest. What is urgent comes after
 //     everything that waits in its channel.
-//   - A group is bounded in messages and bytes, and a digest in messages, intents and characters.
+//   - A group is bounded in messages and bytes. A digest is bounded in messages, intents and characters, but not in the bytes of what it
+//     sums up. So it follows from facts and attention alone, and nobody reads contents for it.
 //
 // It neither reads nor stores anything: subscriptions keeps what waits, and reads the contents when it makes a delivery.
 package waiting
