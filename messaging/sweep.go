@@ -13,8 +13,8 @@ import (
 const (
 	// sweepBatch bounds what one transaction of the sweep touches. sweepBatches is how many transactions it makes of each kind
 	// in one turn.
-	sweepBatch = 500
-	sweepBatches  = 20
+	sweepBatch   = 500
+	sweepBatches = 20
 )
 
 // Sweep removes what nobody can see any more; beyond that, the sweep only persists what readers already see. It expires

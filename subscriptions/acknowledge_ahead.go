@@ -17,7 +17,7 @@ const (
 	// settledWithin is how long an acknowledgement waits until another replica has stored the delivery. It is longer than
 	// longestSettleDelay.
 	settledWithin = 5 * time.Second
-	// firstSettledPause is the first pause between two looks, and longestSettledPause the longest.
+	// The pause between two looks grows from the first to the longest.
 	firstSettledPause, longestSettledPause = 5 * time.Millisecond, 200 * time.Millisecond
 )
 

@@ -31,9 +31,9 @@ func (s *Service) StreamAcknowledgements(stream acknowledgementStream) error {
 	return stream.SendAndClose(&openintentv1.StreamAcknowledgementsResponse{Acknowledged: a.count})
 }
 
-// run takes requests until the client ends its side, and then waits until everything is stored. Waiting for a request does not end with the
-// context, so it has a goroutine of its own. That one also does what the requests ask, because waking another one for each costs more. It
-// ends soon after the call has returned.
+// run takes requests until the client ends its side, and then waits until everything is stored. Receiving does not end with the context,
+// so run has a goroutine of its own, which ends soon after the call has returned. run also does what the requests ask, because handing each
+// request to another goroutine would cost more.
 func (a *acknowledging) run(ctx context.Context, stream acknowledgementStream) (err error) {
 	defer fault.Recover(&err) // nobody else recovers on this goroutine
 	for {

@@ -9,9 +9,9 @@ import (
 
 // wanted says what a decision has to know besides the subscription itself.
 type wanted struct {
-	// intentNo is the intent of which it has to know how far it was gathered; 0 if of none.
+	// intentNo asks how far this intent was gathered; 0 asks nothing.
 	intentNo int64
-	// positions is true if it has to know that of all intents.
+	// positions asks that for all intents.
 	positions bool
 	// numbers are those of the deliveries that it has to know.
 	numbers []int64

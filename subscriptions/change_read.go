@@ -9,8 +9,8 @@ import (
 )
 
 // lockChanges locks subscriptions until the transaction ends, and then reads the clock and what is wanted of each. Every transaction that
-// numbers, offers, acknowledges or gives up deliveries takes this lock. It locks heads of intents before it. The clause says how it locks;
-// a subscription that is deleted, or that the clause leaves out, is missing.
+// numbers, offers, acknowledges or gives up deliveries takes this lock. It locks heads of intents before it. clause is the locking
+// clause. The result lacks subscriptions that are deleted, and those that somebody else has locked if the clause skips them.
 func lockChanges(tx *database.Tx, clause string, nos []int64, wants []wanted) (map[int64]*change, error) {
 	found := make(map[int64]*change, len(nos))
 	var now time.Time

@@ -52,8 +52,8 @@ func (s *Service) newConsumer(no int64) *consumer {
 	return &consumer{service: s, no: no, name: ulid.Make().String()}
 }
 
-// acquire tries to get the lease. If it gets it, taken has what was wanted. until is when the lease ends unless it is renewed, whoever has
-// it. From then on, a stream that had the lease before can store nothing that it has sent.
+// acquire tries to get the lease. taken has what was wanted, or is nil if somebody else has the lease. until is when the present lease ends
+// unless it is renewed. From then on, a stream that had the lease before can store nothing that it has sent.
 func (c *consumer) acquire(
 	ctx context.Context, seen *subscription, now time.Time, want wanted,
 ) (taken *change, until time.Time, err error) {

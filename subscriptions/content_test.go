@@ -162,3 +162,25 @@ func (h *house) due(t *testing.T, sub *openintentv1.Subscription) (*subscription
 	require.NoError(t, err)
 	return found, o.due
 }
+
+// An answer to a fetch stays within what a client of gRPC takes by default.
+func TestAFetchStaysWithinFourMegabytes(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channel := h.open(t, h.intent(t), "talk")
+		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
+		const count = 100
+		for range count {
+			h.send(t, "ann", channel, "bob", strings.Repeat("x", 45_000))
+		}
+		fetched := 0
+		for answers := 0; fetched < count; answers++ {
+			require.Less(t, answers, 4)
+			found, err := h.subscriptions.FetchDeliveries(as("bob"), &openintentv1.FetchDeliveriesRequest{
+				SubscriptionId: sub.GetId(), Limit: ptr(int32(count)),
+			})
+			require.NoError(t, err)
+			require.Less(t, proto.Size(found), 4<<20)
+			fetched += len(found.GetDeliveries())
+		}
+	})
+}

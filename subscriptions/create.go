@@ -98,7 +98,7 @@ func (s *Service) checkPosting(draft *subscription) error {
 	return nil
 }
 
-// setWindows sets what the subscription lets wait.
+// setWindows checks and sets the options of compose and of digests.
 func (s *subscription) setWindows(req *openintentv1.CreateSubscriptionRequest) error {
 	s.compose, s.digestSeconds = req.GetCompose(), int64(req.GetDigestSeconds())
 	switch {

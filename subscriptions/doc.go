@@ -46,7 +46,7 @@
 //
 // Another stream that takes over abandons what is left of the block (block.go), so the old stream can store nothing any more. What
 // it sent and did not store comes again under new numbers. If the old stream may have crashed, the new one stores what already lies
-// in the logs before it sends that. So a delivery that makes servers crash becomes a dead letter in the end.
+// in the logs before it sends that. So a delivery that makes servers crash when they stream it becomes a dead letter in the end.
 //
 // Programs of release 0.1 know nothing of that. While one works on the database, no stream sends ahead (beside.go).
 //
@@ -57,9 +57,9 @@
 // stream of acknowledgements waits until all of them are stored.
 //
 // A subscription may let messages wait for company: with compose, until their sender is silent; with digests, until it is time for a
-// summary. What waits, and for how long, is decided in subscriptions/waiting. Whoever gathers stores what waits, without a number, in the transaction that moves the position
-// (windows_store.go). Whoever receives next after the end of a window numbers it: one delivery that stands for several places. From then
-// on it is a delivery like any other. Such a subscription sends nothing ahead.
+// summary. What waits, and for how long, is decided in subscriptions/waiting. Whoever gathers stores what waits, without a number, in the
+// transaction that moves the position (windows_store.go). Whoever receives next after the end of a window numbers it: one delivery that
+// stands for several places. From then on it is a delivery like any other. Such a subscription sends nothing ahead.
 //
 //	intents' logs ──gather──> waiting ──window ends──> one delivery, several places ──offer──> consumer
 //

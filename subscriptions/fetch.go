@@ -10,6 +10,10 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
+// anotherPage is the size up to which a fetch adds another page to its answer. That page may be full, and a client of gRPC takes no more
+// than 4 MiB unless it is told to.
+const anotherPage = pageBytes / 4
+
 // FetchDeliveries returns due deliveries. Concurrent fetches share them.
 func (s *Service) FetchDeliveries(
 	ctx context.Context, req *openintentv1.FetchDeliveriesRequest,
@@ -48,7 +52,7 @@ func (r *receiver) fetch(ctx context.Context, limit int) (found []*openintentv1.
 	if seen.sub.leasedByOther("", seen.now) {
 		return nil, 0, errInUse
 	}
-	for size := 0; len(found) < limit && size < pageBytes; {
+	for size := 0; len(found) < limit && size < anotherPage; {
 		parcels, pause, err := r.receive(ctx, seen, "", limit-len(found), maxUnfinished)
 		switch {
 		case err != nil && len(found) == 0:

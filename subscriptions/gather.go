@@ -129,10 +129,11 @@ func isRefusal(err error) bool {
 	return kind == fault.Denied || kind == fault.NotFound
 }
 
-// number gives the entries of a page the subscription's next numbers, unless somebody else has gathered beyond the beginning of
-// the page, or the subscription has begun to number annotations and the page was read without them; then the given subscription
-// says so from then on. stored is how far the intent is gathered afterwards. Nobody but the consumer with the lease numbers what a
-// stream may receive; an empty consumer stands for a fetch.
+// number gives the entries of a page the subscription's next numbers. It numbers nothing if somebody else has gathered beyond the beginning
+// of the page, or if the page was read without annotations and the subscription numbers them by now. In the second case the given
+// subscription says so from then on. In a subscription with windows, found only tells how many entries were taken. stored is how far the
+// intent is gathered afterwards. Nobody but the consumer with the lease numbers what a stream may receive; an empty consumer stands for a
+// fetch.
 func (s *Service) number(
 	ctx context.Context, sub *subscription, consumer string, intentNo, after, through int64, entries []reading.Entry,
 ) (found []numbered, stored int64, err error) {

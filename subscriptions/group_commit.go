@@ -27,8 +27,8 @@ var (
 //	change ──┼── wait ──> lock, read ──> decide each ──> store, commit
 //	change ──┘
 //
-// There is no goroutine for it: the first change that comes commits, and then the turn passes to one of those that came meanwhile. No
-// group waits for a lock. A subscription that somebody else has locked is left out, and then gets a transaction of its own.
+// No goroutine of its own does this: the first caller commits, and then makes one of those that came meanwhile the next leader. No group
+// waits for a lock. A subscription that somebody else has locked is left out, and then gets a transaction of its own.
 type groupCommit struct {
 	db *database.DB
 

@@ -6,8 +6,8 @@ import (
 	"openintent/messaging/reading"
 )
 
-// Posting is told when messages are about to be posted to an address. It returns the traceparent that the post carries, or "", and
-// what is told how the post went. It is nil when nobody wants to know.
+// Posting is called before messages are posted to an address. It returns the traceparent that the post carries, or "", and a function,
+// which is called with the outcome. A nil Posting does nothing.
 type Posting func(
 	ctx context.Context, to reading.Consumer, address string, messages ...reading.Handed,
 ) (traceparent string, posted func(Posted))

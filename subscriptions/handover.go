@@ -22,7 +22,7 @@ const maxEnds = 64
 //   - The subscription has not expired, and nobody else can have taken the lease.
 type logEnds struct {
 	// byIntent are how the intents' logs were found at their ends, for a subscriber with this record.
-	byIntent     map[int64]*messaging.FeedEnd
+	byIntent map[int64]*messaging.FeedEnd
 	presence agents.Presence
 	// room is how many deliveries the stream may send before it looks again; 0 if it looks at once.
 	room int

@@ -34,8 +34,8 @@ func (s *Service) numberAnnotations(ctx context.Context, own *subscription) erro
 	return err
 }
 
-// follows takes over whether the subscription numbers annotations. If that has changed, what the gatherer read ahead was read
-// without them, and is read again.
+// follows notes whether the subscription numbers annotations. If that has changed, what the gatherer read ahead was read without them, and
+// is read again.
 func (g *gatherer) follows(annotations bool) {
 	if g.annotations != annotations {
 		g.annotations = annotations

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// settleMany is how many deliveries a stream may have sent and not stored, and how many acknowledgements it may have noted, before they are
+// settleMany is how many deliveries that nobody has acknowledged may wait to be stored, and how many acknowledgements, before the ledger is
 // stored without delay.
 const settleMany = maxUnfinished / 4
 
@@ -48,8 +48,8 @@ type ledger struct {
 	// unsettled contains the deliveries that are not stored, and acknowledged the numbers whose acknowledgement is not stored.
 	unsettled    []sentDelivery
 	acknowledged map[int64]struct{}
-	// noted is when the first of the acknowledged came for which nobody waits (ledger_acknowledge.go); it is zero if there is none. deaths is
-	// how often some of what was acknowledged turned out to be dead letters.
+	// noted is when the oldest acknowledgement came that is not stored and that nobody waits for (ledger_acknowledge.go); it is zero if there
+	// is none. deaths is how often some of what was acknowledged turned out to be dead letters.
 	noted  time.Time
 	deaths int
 	// lag is how long the agent needs to acknowledge a delivery, smoothed (ledger_acknowledge.go); learned is true if that is known. longest

@@ -40,7 +40,7 @@ func (l *ledger) acknowledge(ctx context.Context, numbers []int64, through int64
 	return outcome.state, known, nil
 }
 
-// knows reports whether the stream has sent all these deliveries and nobody else need be asked about them.
+// knows reports whether the ledger alone can acknowledge all these deliveries.
 func (l *ledger) knows(numbers []int64) bool {
 	for _, number := range numbers {
 		_, unfinished := l.unfinished[number]
@@ -64,8 +64,8 @@ func (l *ledger) finish(numbers []int64) {
 	}
 }
 
-// learn notes how long the agent needed to acknowledge a delivery. What takes longer than a delivery may wait to be stored counts as if it
-// took no time, because waiting for it would be in vain.
+// learn notes how long the agent needed to acknowledge a delivery. If that is longer than a delivery may wait to be stored, it counts as no
+// time, because no wait would have saved the row.
 func (l *ledger) learn(took time.Duration) {
 	if took > l.longest {
 		took = 0
@@ -105,7 +105,7 @@ func (l *ledger) note(numbers []int64) bool {
 	return true
 }
 
-// noteWithin returns in which time the acknowledgements have to be stored for which nobody waits. There is at least one.
+// noteWithin returns how soon the acknowledgements that nobody waits for must be stored. There is at least one.
 func (l *ledger) noteWithin(now time.Time) time.Duration {
 	if len(l.acknowledged) >= settleMany || l.blocks() {
 		return 0
@@ -150,8 +150,8 @@ func (l *ledger) storeAcknowledged(ctx context.Context, within time.Duration) er
 }
 
 // settleNoted waits until everything is stored that was noted, and returns whether it was. deaths is what deathsFound returned before that
-// was noted: a dead letter stays one unless whoever acknowledges it waits. Many streams of acknowledgements end in a short time, so that is
-// stored for several of them together.
+// was noted. If it has grown, something that was acknowledged was a dead letter, and its acknowledgement is not stored. Many streams of
+// acknowledgements end in a short time, so that is stored for several of them together.
 func (l *ledger) settleNoted(ctx context.Context, deaths int) (stored bool, err error) {
 	err = l.storeAcknowledged(ctx, confirmDelay)
 	if errors.Is(err, errConsumerLost) {

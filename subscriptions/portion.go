@@ -139,7 +139,7 @@ func (l *ledger) due(now time.Time) int64 {
 	return through
 }
 
-// nextDue returns in which time something has to be stored although nobody waits for it: a delivery that is not acknowledged, or an
+// nextDue returns how soon something must be stored although nobody waits for it: a delivery that is not acknowledged, or an
 // acknowledgement. waits is false if nothing has to be.
 func (l *ledger) nextDue(now time.Time) (within time.Duration, waits bool) {
 	if !l.noted.IsZero() {

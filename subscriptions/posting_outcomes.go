@@ -100,7 +100,7 @@ func (o *outcomes) storeIn(c *change) {
 	c.delete(o.done...)
 }
 
-// stored tells the senders what was delivered, and forgets the outcomes, because they are stored.
+// stored records what was delivered, and empties the outcomes, because they are stored.
 func (o *outcomes) stored() {
 	if run := o.dispatch; len(o.delivered) > 0 {
 		run.poster.service.messaging.RecordOffered(run.sub.subscriber, o.delivered...)

@@ -27,7 +27,8 @@ type progress struct {
 	states map[int64]intents.State
 	// backlogs are the intents whose logs have grown beyond what was gathered.
 	backlogs []backlog
-	// ahead is what the stream's ledger had before, and offering says what is due. They are set while the stream is ahead.
+	// ahead is the state of the stream's ledger, taken before this was read, and offering says what is due. They are set while the
+	// stream is ahead.
 	ahead    ledgerState
 	offering offering
 }
@@ -141,8 +142,8 @@ func (g *gatherer) findBacklogs(tx *database.Tx, seen *progress, expected reach)
 	return nil
 }
 
-// reach is where something may reach a wide subscription's subscriber, read together with everything else on the assumption that its
-// role and these intents are as they were the last time. So a look costs a round trip, unless they have changed.
+// reach is where something may reach a wide subscription's subscriber. It is read together with everything else, as if the role and the
+// intents were those of the last time. If they are, a look takes one round trip.
 type reach struct {
 	role       string
 	reached    reading.Reach

@@ -20,7 +20,7 @@ func (t *timer) scheduled() bool { return t.index > 0 }
 // timed is what has a place in a schedule: it embeds a timer.
 type timed interface{ own() *timer }
 
-// schedule contains what is due at a time each, and first what is due next. The cost of adding or removing something grows with the
+// schedule is a priority queue: what is due next comes first. The cost of adding or removing something grows with the
 // logarithm of their number. Its owner guards it by a mutex.
 type schedule[T timed] struct{ timers timers[T] }
 

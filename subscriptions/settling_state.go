@@ -6,11 +6,11 @@ import (
 	"openintent/database"
 )
 
-// standing is what is stored of a subscription's deliveries before a transaction settles it. The transaction that settles the
-// subscription reads it, so that whoever acknowledges need not read the subscription once more to be answered.
+// standing is what the database holds of a subscription's deliveries before a transaction settles them. The transaction reads it, so that
+// no further read is needed to answer an acknowledgement.
 type standing struct {
-	// unfinished is the lowest number of those that are neither finished nor acknowledged now, or 0. outstanding is how many of those that
-	// are not finished were made. dead is how many are dead letters.
+	// unfinished is the lowest number that stays unfinished after the transaction; 0 if none does. outstanding is how many of the
+	// unfinished ones were made. dead is how many are dead letters.
 	unfinished, outstanding, dead int64
 	// acknowledged are those that are acknowledged now and have a row: by number, whether they were made and are no dead letters.
 	acknowledged map[int64]bool

@@ -63,9 +63,9 @@ func toWire(sub *subscription, d delivery, entry *reading.Entry) (*openintentv1.
 	return wire, err
 }
 
-// toSend returns a delivery in the form that the stream sends. What a stream over the network sends of a message that was handed over, all
-// subscribers get alike but for the number and the like. So that part is encoded once for all of them. Here it stands as a field that the
-// program does not know, which is sent as it is.
+// toSend returns a delivery in the form that the stream sends. All subscribers get the same bytes of a message that was handed over, except
+// for the subscription, the number and the attempt. So a stream over the network has the shared part encoded once for all of them. It stands
+// here as a field that the program does not know, which protobuf sends as it is.
 func (st *deliveryStream) toSend(d delivery, entry *reading.Entry) (*openintentv1.SubscriptionDelivery, error) {
 	if !st.encodes || entry.Content == nil || entry.Message == nil || entry.Attention != nil {
 		return toWire(st.sub, d, entry)

@@ -50,7 +50,7 @@ type follower struct {
 	// history is the scope's end, and lastPosition the log's, when the caller was admitted. marked is true once the caller
 	// was told that it has caught up with them.
 	history, lastPosition int64
-	caughtUp                bool
+	caughtUp              bool
 	// removed is up to which position events were missing in the log when the follower last knew that it had missed none of them.
 	removed int64
 	// facts are what the follower has read to judge what messages ask of the caller.

@@ -119,7 +119,7 @@ func (a *Annotation) ToWire() *openintentv1.Annotation {
 	return wire
 }
 
-// WithoutWords takes out of encoded details what the agent said of its own: the note and the time of a reaction, the note of a discharge,
+// WithoutWords removes the agent's own words from encoded details: the note and the time of a reaction, the note of a discharge,
 // and the reason of a disposition. The reasons for which claims end are the server's words. changed is false if there are none.
 func WithoutWords(details []byte) (without []byte, changed bool, err error) {
 	d, err := DecodeDetails(details)

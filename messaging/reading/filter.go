@@ -40,7 +40,7 @@ func FilterFrom(
 	return filter, filter.Check()
 }
 
-// Include takes over for what a request asks beside messages and events.
+// Include sets whether annotations and attention come too, by the words of a request.
 func (f *Filter) Include(words []string) {
 	f.Annotations, f.Attention = slices.Contains(words, IncludeAnnotations), slices.Contains(words, IncludeAttention)
 }

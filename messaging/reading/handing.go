@@ -19,8 +19,8 @@ type Handed struct {
 	IntentID string
 }
 
-// Handing is told when messages begin to be handed to a consumer, and returns what is told how that ended. It is nil when nobody
-// wants to know.
+// Handing is called when messages begin to be handed to a consumer. It returns a function, which is called with the outcome. A nil Handing
+// does nothing.
 type Handing func(ctx context.Context, to Consumer, messages ...Handed) (handed func(error))
 
 // Begin tells that an entry begins to be handed to a consumer. Only messages are told of.

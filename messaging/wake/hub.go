@@ -35,7 +35,7 @@ type Listener struct {
 	looks bool
 
 	// agent is the agent that awaits an answer; it is empty for other parties.
-	agent string
+	agent   string
 	mailbox mailbox
 }
 

@@ -49,8 +49,8 @@ func (b *batch) handovers(heard []any) map[any]*wake.Handover {
 	return given
 }
 
-// logHandover returns what the batch stored in an intent's log. It returns nil if that is more than messages which the batch can
-// hand over.
+// logHandover returns what the batch stored in an intent's log. It returns nil if the log got anything else than
+// messages, because a handover holds only those.
 func (b *batch) logHandover(intentNo int64) *wake.Handover {
 	h := b.handover(channels.Key{IntentNo: intentNo})
 	h.Before, h.Counts = b.began[intentNo], make(map[int64]channels.Count)

@@ -22,7 +22,7 @@ const (
 	subjectChars = 32
 )
 
-// maxDigestIntents returns of how many intents a digest may sum up messages, so that half of it is left for what they are about.
+// maxDigestIntents returns how many intents one digest may cover. What it says of them takes at most half of its characters.
 func maxDigestIntents(maxChars int) int {
 	return max(1, (maxChars/2-digestFrame)/spanChars)
 }

@@ -32,7 +32,7 @@ type Message struct {
 	SentAt time.Time
 }
 
-// conversation is where a sender may fall silent. Its zero value stands for the subscription's digest.
+// conversation is what one sender writes in one channel or thread. Its zero value stands for the subscription's digest.
 type conversation struct {
 	intentNo, channelNo, thread int64
 	sender                      string
@@ -45,7 +45,7 @@ func (m *Message) conversation() conversation {
 	return conversation{m.IntentNo, m.ChannelNo, m.Thread, m.Sender}
 }
 
-// waits returns the message of an entry as it would wait.
+// waits returns what is kept of an entry's message while it waits.
 func (e Entry) waits(now time.Time) Message {
 	m := e.Message
 	w := Message{IntentNo: e.IntentNo, Position: e.Position, ChannelNo: e.ChannelNo, Sender: m.Sender, Size: int64(m.Size())}

@@ -41,7 +41,7 @@ func (w *Windows) find(c conversation) int {
 	return slices.IndexFunc(w.open, func(g Group) bool { return g.Messages[0].conversation() == c })
 }
 
-// ends returns when a window ends unless more is said.
+// ends returns when a window ends if no further message joins it.
 func (w *Windows) ends(g Group) time.Time {
 	first, last := g.Messages[0].SentAt, g.Messages[0].SentAt
 	for _, m := range g.Messages { // those of several intents may have been gathered in another order
