@@ -154,9 +154,9 @@ func (s *Service) ask(ctx context.Context, d *writing.Draft, minimum int) (answe
 
 // awaitResponses returns the responses to an earlier request. If patience is not 0, it waits for the wanted number.
 func (s *Service) awaitResponses(ctx context.Context, q question, patience time.Duration) (answers, error) {
+	q.wait.until = s.db.Now().Add(patience)
 	listening := s.hub.ListenFor(q.asker, wake.RequestTopic(q.id), wake.ClosingTopic(q.key), wake.IntentTopic(q.key.IntentNo))
 	defer listening.Close()
-	q.wait.until = s.db.Now().Add(patience)
 	return s.await(ctx, listening, q, true)
 }
 
