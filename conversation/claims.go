@@ -37,7 +37,7 @@ func (s *Service) ClaimMessage(ctx context.Context, req *openintentv1.ClaimMessa
 			return err
 		}
 		of := claimsOn(seen)
-		if err := claim.Admit(of.place, seen.Viewer); err != nil {
+		if err := claim.Admit(of.situation, seen.Viewer); err != nil {
 			return err
 		}
 		got, err = of.take(attempt, lasting)
@@ -88,13 +88,13 @@ func claimToWire(c *claim.Claim) *openintentv1.Claim {
 // claims are the claims on one message, under the lock of its intent.
 type claims struct {
 	*messaging.Sighting
-	place claim.Situation
+	situation claim.Situation
 }
 
 func claimsOn(seen *messaging.Sighting) claims {
-	place := seen.Snapshot.SituationOf(seen.Message)
-	place.Now = seen.Head().Now()
-	return claims{seen, place}
+	situation := seen.Snapshot.SituationOf(seen.Message)
+	situation.Now = seen.Head().Now()
+	return claims{seen, situation}
 }
 
 // settled reads the claims, and stores and announces what has ended of them. It returns those that stand or keep their place.
@@ -106,11 +106,11 @@ func (c claims) settled() (kept []*claim.Claim, err error) {
 	}
 	for _, one := range found[position] {
 		if one.Ended == "" {
-			if why := c.place.EndingOf(one); why != "" {
+			if why := c.situation.EndingOf(one); why != "" {
 				if err := c.end(one, why); err != nil {
 					return nil, err
 				}
-				if !c.place.Keeps(why) {
+				if !c.situation.Keeps(why) {
 					continue
 				}
 			}
@@ -123,8 +123,8 @@ func (c claims) settled() (kept []*claim.Claim, err error) {
 // end stores that a claim has ended, and announces it.
 func (c claims) end(one *claim.Claim, why claim.Ending) error {
 	var err error
-	if c.place.Keeps(why) {
-		one.End(c.place, why)
+	if c.situation.Keeps(why) {
+		one.End(c.situation, why)
 		err = claim.Save(c.Tx, one)
 	} else {
 		err = c.Tx.Pipeline(claim.Deletion(one))
@@ -154,8 +154,8 @@ func (c claims) take(attempt claim.Attempt, lasting time.Duration) (*claim.Claim
 	case outcome.Repeated != nil:
 		return outcome.Repeated, nil
 	case outcome.Renewed != nil:
-		outcome.Renewed.Extend(c.Message, c.place.Now, lasting)
-		outcome.Renewed.Judged(c.place.Access, c.Head().Epoch, c.place.Now)
+		outcome.Renewed.Extend(c.Message, c.situation.Now, lasting)
+		outcome.Renewed.Judged(c.situation.Access, c.Head().Epoch, c.situation.Now)
 		return outcome.Renewed, claim.Save(c.Tx, outcome.Renewed)
 	case outcome.Replaced != nil:
 		if err := c.Tx.Pipeline(claim.Deletion(outcome.Replaced)); err != nil {
@@ -199,8 +199,8 @@ func (c claims) grant(attempt claim.Attempt, lasting time.Duration) (*claim.Clai
 		IntentNo: c.Message.IntentNo, ChannelNo: c.Message.ChannelNo, MessagePosition: c.Message.Position, MessageID: c.Message.ID,
 		AgentID: attempt.Agent, Fence: database.Micros(c.Head().Tick()), Key: attempt.Key,
 	}
-	made.Extend(c.Message, c.place.Now, lasting)
-	made.Judged(c.place.Access, c.Head().Epoch, c.place.Now)
+	made.Extend(c.Message, c.situation.Now, lasting)
+	made.Judged(c.situation.Access, c.Head().Epoch, c.situation.Now)
 	if err := claim.Insert(c.Tx, made); err != nil {
 		return nil, err
 	}

@@ -53,13 +53,13 @@ func (c claims) judge(of claim.Suspect) error {
 		return err
 	}
 	for _, one := range found[of.MessagePosition] {
-		why := c.place.EndingOf(one)
+		why := c.situation.EndingOf(one)
 		switch {
 		case why == "":
-			if one.Judged(c.place.Access, c.Head().Epoch, c.place.Now) {
+			if one.Judged(c.situation.Access, c.Head().Epoch, c.situation.Now) {
 				err = claim.Save(c.Tx, one)
 			}
-		case c.Message == nil, one.Ended != "" && !one.DueAt.After(c.place.Now):
+		case c.Message == nil, one.Ended != "" && !one.DueAt.After(c.situation.Now):
 			err = c.Tx.Pipeline(claim.Deletion(one))
 		case one.Ended == "":
 			err = c.end(one, why)

@@ -38,10 +38,7 @@ func claimShown(tx *database.Tx, l reading.Snapshot, m *message.Message, agent s
 	if err != nil {
 		return nil, err
 	}
-	place := claim.Situation{
-		Message: m, Channel: l.Channel, Access: l.Access, Closed: l.Closed(), IntentEnded: l.Head.Ended(), Now: l.Now,
-	}
-	standing := place.Standing(claims[m.Position])
+	standing := l.SituationOf(m).Standing(claims[m.Position])
 	if own := slices.IndexFunc(standing, func(c *claim.Claim) bool { return c.AgentID == agent }); own >= 0 {
 		return standing[own], nil
 	}

@@ -40,14 +40,14 @@ type Situation struct {
 }
 
 // EndingOf returns why a claim has ended, or "" if it stands. A release takes a claim away by itself.
-func (p Situation) EndingOf(c *Claim) Ending {
+func (s Situation) EndingOf(c *Claim) Ending {
 	if c.Ended != "" {
 		return c.Ended
 	}
-	if ending := p.endingOfAll(); ending != "" && !c.Answered {
+	if ending := s.endingOfAll(); ending != "" && !c.Answered {
 		return ending
 	}
-	holder := message.NewViewer(p.Channel, c.Presence, c.AgentID == caller.Operator, p.Access, p.Now)
+	holder := message.NewViewer(s.Channel, c.Presence, c.AgentID == caller.Operator, s.Access, s.Now)
 	switch {
 	case c.Answered:
 		return EndedByAnswer
@@ -57,35 +57,35 @@ func (p Situation) EndingOf(c *Claim) Ending {
 		return EndedByLeaving
 	case !holder.Participates:
 		return EndedByAccess
-	case p.isRequest() && !holder.Operator && !holder.Receives(p.Message):
+	case s.isRequest() && !holder.Operator && !holder.Receives(s.Message):
 		return EndedByRole
-	case !p.Now.Before(c.ExpiresAt):
+	case !s.Now.Before(c.ExpiresAt):
 		return EndedByTime
 	}
 	return ""
 }
 
 // endingOfAll returns why all claims of the message have ended; "" if there is no such reason.
-func (p Situation) endingOfAll() Ending {
-	switch m := p.Message; {
-	case p.Closed && p.IntentEnded:
+func (s Situation) endingOfAll() Ending {
+	switch m := s.Message; {
+	case s.Closed && s.IntentEnded:
 		return EndedByIntent
-	case p.Closed:
+	case s.Closed:
 		return EndedByChannel
 	case m == nil:
 		return ""
-	case m.Conversation != nil && !m.Conversation.DeletedAt.IsZero(), p.isRequest() && !m.Answerable(p.Now):
+	case m.Conversation != nil && !m.Conversation.DeletedAt.IsZero(), s.isRequest() && !m.Answerable(s.Now):
 		return EndedByMessage
 	}
 	return ""
 }
 
-func (p Situation) isRequest() bool { return p.Message != nil && p.Message.Type == message.TypeRequest }
+func (s Situation) isRequest() bool { return s.Message != nil && s.Message.Type == message.TypeRequest }
 
 // Standing returns the claims that have not ended.
-func (p Situation) Standing(claims []*Claim) (standing []*Claim) {
+func (s Situation) Standing(claims []*Claim) (standing []*Claim) {
 	for _, c := range claims {
-		if p.EndingOf(c) == "" {
+		if s.EndingOf(c) == "" {
 			standing = append(standing, c)
 		}
 	}
@@ -93,8 +93,8 @@ func (p Situation) Standing(claims []*Claim) (standing []*Claim) {
 }
 
 // Keeps tells whether a claim keeps its place after an ending, until somebody else takes it.
-func (p Situation) Keeps(ending Ending) bool {
-	if p.Message == nil || p.Message.ExactAnswers() == 0 {
+func (s Situation) Keeps(ending Ending) bool {
+	if s.Message == nil || s.Message.ExactAnswers() == 0 {
 		return false
 	}
 	switch ending {
@@ -105,9 +105,9 @@ func (p Situation) Keeps(ending Ending) bool {
 }
 
 // End notes why the claim ended. What is kept of it is due when its message can be answered no more.
-func (c *Claim) End(p Situation, ending Ending) {
+func (c *Claim) End(s Situation, ending Ending) {
 	c.Ended, c.DueAt = ending, never
-	if !p.Message.ExpiresAt.IsZero() {
-		c.DueAt = p.Message.ExpiresAt
+	if !s.Message.ExpiresAt.IsZero() {
+		c.DueAt = s.Message.ExpiresAt
 	}
 }

@@ -18,10 +18,10 @@ func TestEndings(t *testing.T) {
 	}
 	plain := request(func(*message.Message) {})
 	for _, row := range []struct {
-		name  string
-		place Situation
-		claim Claim
-		want  Ending
+		name      string
+		situation Situation
+		claim     Claim
+		want      Ending
 	}{
 		{"stored", Situation{Closed: true}, Claim{Ended: EndedByTime}, EndedByTime},
 		{"the intent", Situation{Message: plain, Closed: true, IntentEnded: true}, Claim{}, EndedByIntent},
@@ -31,7 +31,7 @@ func TestEndings(t *testing.T) {
 		{"an expiry that is stored", Situation{Message: request(func(m *message.Message) { m.EndedAt = noon }), Now: noon}, Claim{}, EndedByMessage},
 		{"a deletion", Situation{Message: &message.Message{Conversation: &message.Conversation{DeletedAt: noon}}, Now: noon}, Claim{}, EndedByMessage},
 	} {
-		require.Equal(t, row.want, row.place.EndingOf(&row.claim), row.name)
+		require.Equal(t, row.want, row.situation.EndingOf(&row.claim), row.name)
 	}
 }
 

@@ -76,22 +76,22 @@ type mailbox struct {
 }
 
 // put adds a handover. After nil, or after more than fits, the listener has to look for itself.
-func (h *mailbox) put(stored *Handover) {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
-	if stored == nil || len(h.given) == maxHandovers || h.bytes+stored.bytes > maxHandedBytes {
-		h.given, h.bytes, h.look = nil, 0, true
+func (m *mailbox) put(stored *Handover) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if stored == nil || len(m.given) == maxHandovers || m.bytes+stored.bytes > maxHandedBytes {
+		m.given, m.bytes, m.look = nil, 0, true
 	}
-	if !h.look {
-		h.given, h.bytes = append(h.given, stored), h.bytes+stored.bytes
+	if !m.look {
+		m.given, m.bytes = append(m.given, stored), m.bytes+stored.bytes
 	}
 }
 
 // take empties the mailbox, and tells whether the listener has to look. If it has, the look shows what was given too.
-func (h *mailbox) take() (given []*Handover, look bool) {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
-	given, look = h.given, h.look
-	h.given, h.bytes, h.look = nil, 0, false
+func (m *mailbox) take() (given []*Handover, look bool) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	given, look = m.given, m.look
+	m.given, m.bytes, m.look = nil, 0, false
 	return given, look
 }
