@@ -3,6 +3,7 @@ package messaging
 import (
 	"context"
 	"errors"
+	"time"
 
 	"openintent/caller"
 	"openintent/channels"
@@ -96,11 +97,13 @@ type feedView struct {
 	part      reading.Reach
 	// ended is true when the feed's channel is closed or deleted.
 	ended bool
+	// readAt is the clock's time just before this was read, or when a commit that was handed over was known.
+	readAt time.Time
 }
 
 // view reads a log page for a feed, or refuses the feed's reader.
 func (s *Service) view(tx *database.Tx, feed Feed, r reading.LogQuery) (*feedView, error) {
-	view := &feedView{feed: feed}
+	view := &feedView{feed: feed, readAt: tx.Now()}
 	var further []database.Statement
 	if feed.Reaching {
 		view.part, further = reading.PrepareReachIn(feed.IntentNo, feed.By.Agent)
@@ -151,7 +154,7 @@ func (s *Service) viewChannel(tx *database.Tx, view *feedView) error {
 func (v *feedView) entry(it reading.Item) (reading.Entry, bool) {
 	entry := reading.Entry{
 		Position: it.Place, IntentNo: v.Head.IntentNo, IntentID: v.Head.IntentID,
-		Message: it.Message, Event: it.Event, Annotation: it.Annotation, Audit: it.Audit, Now: v.Now,
+		Message: it.Message, Event: it.Event, Annotation: it.Annotation, Audit: it.Audit, Now: v.Now, ReadAt: v.readAt,
 	}
 	if !v.feed.Filter.Keeps(it) {
 		return reading.Entry{}, false

@@ -67,7 +67,7 @@ func (s *Service) FeedFromHandover(feed Feed, end *FeedEnd, stored *wake.Handove
 		}
 		seen.Access = access
 	}
-	seen.Head, seen.Now = stored.Head, now
+	seen.Head, seen.Now, seen.readAt = stored.Head, now, stored.At
 	if seen.Access.Require(feed.By, feed.By.Agent, intents.PermissionRead, now) != nil {
 		return FeedPage{}, false // a read refuses the reader
 	}

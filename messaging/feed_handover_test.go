@@ -227,3 +227,27 @@ func wires(t require.TestingT, entries []reading.Entry) (shown []string) {
 	}
 	return shown
 }
+
+// An entry says when it was read by the clock, also if the intent's log lies ahead of the clock. What is handed over counts as read when its
+// commit was known.
+func TestAnEntrySaysWhenItWasRead(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		feed := Feed{IntentNo: h.key(t, id).IntentNo, By: caller.Caller{Agent: "bob"}}
+		say := func() { h.send(t, "ann", &sendRequest{ChannelId: id, To: ptr("bob"), Payload: content("said")}) }
+		say()
+		h.clock.Advance(-900 * time.Millisecond)
+		page := h.endOf(t, feed)
+		require.Len(t, page.Entries, 2, "the intent's beginning, and what was said")
+		require.Equal(t, h.clock.Now(), page.Entries[1].ReadAt)
+		require.True(t, page.Entries[1].Now.After(page.Entries[1].ReadAt))
+
+		stored := h.overhearLog(t, id, say)
+		h.clock.Advance(100 * time.Millisecond)
+		next, known := h.messaging.FeedFromHandover(feed, page.End, stored)
+		require.True(t, known)
+		require.Len(t, next.Entries, 1)
+		require.Equal(t, stored.At, next.Entries[0].ReadAt)
+		require.True(t, h.clock.Now().After(stored.At))
+	})
+}

@@ -2,7 +2,6 @@ package subscriptions
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"openintent/messaging/reading"
@@ -163,8 +162,12 @@ func (st *deliveryStream) sendEntries(ctx context.Context, entries []reading.Ent
 		}
 	}()
 	for i, entry := range entries {
+		waited, err := st.makeReady(ctx)
+		if err != nil {
+			return len(offered), 0, err
+		}
 		now := st.service.db.Now()
-		if i > 0 && now.Sub(entry.Now) > freshFor {
+		if (i > 0 || waited) && now.Sub(entry.ReadAt) > freshFor {
 			return len(offered), entry.Position, nil
 		}
 		if _, shown := entry.At(now, st.sub.reader()); !shown || !st.sub.isNewEnough(entry) {
@@ -178,21 +181,25 @@ func (st *deliveryStream) sendEntries(ctx context.Context, entries []reading.Ent
 	return len(offered), 0, nil
 }
 
-// sendNew numbers an entry and sends it. It does so only while nobody else can have taken the lease.
-func (st *deliveryStream) sendNew(ctx context.Context, entry reading.Entry, now time.Time) error {
-	if !st.consumer.leased(now) {
-		if err := st.consumer.confirm(ctx); err != nil {
-			return err
+// makeReady makes sure that there is a number to give, and that nobody else can have taken the lease. waited is true if that took a
+// transaction.
+func (st *deliveryStream) makeReady(ctx context.Context) (waited bool, err error) {
+	if st.ledger.spent() {
+		if err := st.ledger.settle(ctx); err != nil {
+			return false, err
 		}
+		waited = true
 	}
+	if st.consumer.leased(st.service.db.Now()) {
+		return waited, nil
+	}
+	return true, st.consumer.confirm(ctx)
+}
+
+// sendNew numbers an entry and sends it. The stream was made ready for that.
+func (st *deliveryStream) sendNew(ctx context.Context, entry reading.Entry, now time.Time) error {
 	place := delivery{intentNo: entry.IntentNo, position: entry.Position, channelNo: entry.ChannelNo}.attempted(st.sub, now)
 	given, err := st.ledger.give(place)
-	if errors.Is(err, errSpent) {
-		if err := st.ledger.settle(ctx); err != nil {
-			return err
-		}
-		given, err = st.ledger.give(place)
-	}
 	if err != nil {
 		return err
 	}

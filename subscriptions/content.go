@@ -79,6 +79,15 @@ func (s *Service) pack(ctx context.Context, sub *subscription, rows []delivery) 
 	return parcels, gone, nil
 }
 
+// packAgain reads the contents of parcels again, because they are no longer fresh.
+func (s *Service) packAgain(ctx context.Context, sub *subscription, parcels []parcel) (fresh []parcel, gone []delivery, err error) {
+	rows := make([]delivery, len(parcels))
+	for i, p := range parcels {
+		rows[i] = p.delivery
+	}
+	return s.pack(ctx, sub, rows)
+}
+
 // deadLetters returns a page of dead letters. It reads their current contents, so a content may be missing.
 func (s *Service) deadLetters(
 	ctx context.Context, sub *subscription, after int64, limit int,

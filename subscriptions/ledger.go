@@ -12,7 +12,7 @@ import (
 // stored without delay.
 const settleMany = maxUnfinished / 4
 
-// errSpent tells a stream that it has to reserve further numbers. It never leaves the room.
+// errSpent says that a stream gave a number without having reserved one (makeReady).
 var errSpent = errors.New("the reserved numbers are spent")
 
 // ledger is what the active stream of a subscription has sent and not stored yet. The stream numbers deliveries from a block
@@ -116,6 +116,13 @@ func (l *ledger) position(intentNo int64) int64 {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.positions[intentNo]
+}
+
+// spent reports whether the stream has to reserve numbers before it gives another one.
+func (l *ledger) spent() bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.lost == nil && l.next > l.end
 }
 
 // give notes a delivery that is about to be sent, and gives it a number.

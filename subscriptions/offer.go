@@ -66,7 +66,7 @@ func (o *offering) prepare(no int64, at time.Time, limit int) []database.Stateme
 
 // offer prepares due deliveries for a consumer. It reads their contents. Then, under the subscription's lock, it counts an
 // attempt for each delivery that nobody else was offered meanwhile. So a crash after the commit costs an attempt, and a crash before it
-// costs nothing. It finishes deliveries without content. An empty consumer stands for a fetch, which is refused
+// costs nothing. It finishes deliveries without content. If the commit took long, it reads the contents again. An empty consumer stands for a fetch, which is refused
 // while somebody else has the lease.
 func (s *Service) offer(ctx context.Context, sub *subscription, consumer string, due []delivery) ([]parcel, error) {
 	parcels, gone, err := s.pack(ctx, sub, due)
@@ -95,7 +95,14 @@ func (s *Service) offer(ctx context.Context, sub *subscription, consumer string,
 	if err != nil {
 		return nil, err
 	}
-	return keepTaken(parcels, taken), nil
+	parcels = keepTaken(parcels, taken)
+	if len(parcels) == 0 || s.db.Now().Sub(parcels[0].entry.ReadAt) <= freshFor {
+		return parcels, nil
+	}
+	if parcels, gone, err = s.packAgain(ctx, sub, parcels); err != nil { // the commit took long
+		return nil, err
+	}
+	return parcels, s.passOver(ctx, sub.no, consumer, gone)
 }
 
 // attempt counts an attempt for each delivery that is still due, and returns these. It finishes deliveries of which nothing is left.

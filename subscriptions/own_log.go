@@ -284,16 +284,15 @@ func (st *ownLogStream) deliver(ctx context.Context) error {
 
 // deliverFresh reads the contents of rows and delivers them as long as they are fresh. It returns the remaining rows.
 func (st *ownLogStream) deliverFresh(ctx context.Context, rows []delivery) (left []delivery, err error) {
-	readAt := st.service.db.Now()
-	found, err := st.read(ctx, rows, readAt)
+	found, err := st.read(ctx, rows, st.service.db.Now())
 	if err != nil {
 		return nil, err
 	}
 	for i, d := range rows {
-		if i > 0 && st.service.db.Now().Sub(readAt) > freshFor {
-			return rows[i:], nil
-		}
 		if entry, there := found[d.number]; there {
+			if i > 0 && st.service.db.Now().Sub(entry.ReadAt) > freshFor {
+				return rows[i:], nil
+			}
 			if err := st.hand(ctx, entry, d.number, false); err != nil {
 				return nil, err
 			}
@@ -307,7 +306,7 @@ func (st *ownLogStream) deliverFresh(ctx context.Context, rows []delivery) (left
 func (st *ownLogStream) read(ctx context.Context, rows []delivery, now time.Time) (map[int64]reading.Entry, error) {
 	var missing []delivery
 	for _, d := range rows {
-		if entry, known := st.numbered[d.number]; !known || now.Sub(entry.Now) > freshFor {
+		if entry, known := st.numbered[d.number]; !known || now.Sub(entry.ReadAt) > freshFor {
 			missing = append(missing, d)
 			delete(st.numbered, d.number)
 		}

@@ -181,17 +181,13 @@ func (st *deliveryStream) announce(standsBy bool) error {
 // hand sends parcels as long as their contents are fresh. It reads the contents of the remaining parcels again and returns
 // those parcels. It skips contents that have expired or are no longer visible to the subscriber.
 func (st *deliveryStream) hand(ctx context.Context, parcels []parcel) (left []parcel, err error) {
-	readAt := parcels[0].entry.Now
+	readAt := parcels[0].entry.ReadAt
 	var gone []delivery
 	for i, p := range parcels {
 		now := st.service.db.Now()
 		if i > 0 && now.Sub(readAt) > freshFor {
-			rows := make([]delivery, 0, len(parcels)-i)
-			for _, p := range parcels[i:] {
-				rows = append(rows, p.delivery)
-			}
 			var unseen []delivery
-			if left, unseen, err = st.service.pack(ctx, st.sub, rows); err != nil {
+			if left, unseen, err = st.service.packAgain(ctx, st.sub, parcels[i:]); err != nil {
 				return nil, err
 			}
 			gone = append(gone, unseen...)

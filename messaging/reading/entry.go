@@ -24,8 +24,10 @@ type Entry struct {
 	Event      *intents.Event
 	Annotation *message.Annotation
 	Audit      *intents.Event
-	// Now is the time by which the entry was judged. A message's status is the one at that time.
+	// Now is the time by which the entry was judged. A message's status is the one at that time. It may lie ahead of the clock (intents.Head.At).
 	Now time.Time
+	// ReadAt is the clock's time just before the entry was read; for what was handed over, when its commit was known.
+	ReadAt time.Time
 
 	// Attention is what the message asks of the reader. It is nil if the reader did not ask for it, and if the message asks nothing.
 	Attention *attention.Judgement
