@@ -120,7 +120,7 @@ func (st *deliveryStream) deliverAhead(ctx context.Context, seen *progress) (wai
 
 // sendAgain sends deliveries that are stored and due.
 func (st *deliveryStream) sendAgain(ctx context.Context, due []delivery) error {
-	parcels, err := st.service.offer(ctx, st.sub, st.consumer.name, due)
+	parcels, err := st.service.offer(ctx, st.sub, st.consumer.name, due, 0)
 	if err != nil {
 		return err
 	}

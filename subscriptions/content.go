@@ -47,10 +47,12 @@ type parcel struct {
 
 // pack reads the contents of deliveries until an answer is full, or until nothing is left. It returns the parcels, and the deliveries to
 // skip because they contain nothing for the subscriber. What is small it reads at once. When that is too much, it goes on in steps of as
-// many deliveries as will probably fit, so it never holds much more than an answer.
-func (s *Service) pack(ctx context.Context, sub *subscription, rows []delivery) (parcels []parcel, gone []delivery, err error) {
+// many deliveries as will probably fit, so it never holds much more than an answer. held is how many bytes the answer has already.
+func (s *Service) pack(
+	ctx context.Context, sub *subscription, rows []delivery, held int,
+) (parcels []parcel, gone []delivery, err error) {
 	rows = rows[:fewPlaces(rows)]
-	step, size := len(rows), 0
+	step, size := len(rows), held
 	for len(rows) > 0 && size < pageBytes {
 		found, known, err := s.someContents(ctx, sub, rows[:min(step, len(rows))], sub.wide())
 		if err != nil {
@@ -66,14 +68,14 @@ func (s *Service) pack(ctx context.Context, sub *subscription, rows []delivery) 
 			if err != nil {
 				return nil, nil, err
 			}
-			if size += proto.Size(p.wire); size > pageBytes && len(parcels) > 0 {
+			if size += proto.Size(p.wire); size > pageBytes && held+len(parcels) > 0 {
 				return parcels, gone, nil
 			}
 			parcels = append(parcels, p)
 		}
 		rows = rows[known:]
-		if size > 0 {
-			step = 1 + len(parcels)*max(0, pageBytes-size)/size
+		if size > held {
+			step = 1 + len(parcels)*max(0, pageBytes-size)/(size-held)
 		}
 	}
 	return parcels, gone, nil
@@ -85,7 +87,7 @@ func (s *Service) packAgain(ctx context.Context, sub *subscription, parcels []pa
 	for i, p := range parcels {
 		rows[i] = p.delivery
 	}
-	return s.pack(ctx, sub, rows)
+	return s.pack(ctx, sub, rows, 0)
 }
 
 // deadLetters returns a page of dead letters. It reads their current contents, so a content may be missing.

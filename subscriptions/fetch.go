@@ -10,10 +10,6 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// anotherPage is the size up to which a fetch adds another page to its answer. That page may be full, and a client of gRPC takes no more
-// than 4 MiB unless it is told to.
-const anotherPage = pageBytes / 4
-
 // FetchDeliveries returns due deliveries. Concurrent fetches share them.
 func (s *Service) FetchDeliveries(
 	ctx context.Context, req *openintentv1.FetchDeliveriesRequest,
@@ -52,13 +48,13 @@ func (r *receiver) fetch(ctx context.Context, limit int) (found []*openintentv1.
 	if seen.sub.leasedByOther("", seen.now) {
 		return nil, 0, errInUse
 	}
-	for size := 0; len(found) < limit && size < anotherPage; {
-		parcels, pause, err := r.receive(ctx, seen, "", limit-len(found), maxUnfinished)
+	for size := 0; len(found) < limit && size < pageBytes; {
+		parcels, pause, err := r.receive(ctx, seen, "", limit-len(found), maxUnfinished, size)
 		switch {
 		case err != nil && len(found) == 0:
 			return nil, 0, err
 		case err != nil || len(parcels) == 0:
-			return found, pause, nil // the deliveries received so far are returned
+			return found, pause, nil // the deliveries received so far are returned, also if the next one does not fit
 		}
 		for _, p := range parcels {
 			found, size = append(found, p.wire), size+proto.Size(p.wire)

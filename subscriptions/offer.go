@@ -2,6 +2,7 @@ package subscriptions
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"openintent/messaging/reading"
@@ -64,14 +65,20 @@ func (o *offering) prepare(no int64, at time.Time, limit int) []database.Stateme
 	}}
 }
 
+// errAnswerFull says that no further delivery fits into an answer. It never leaves the room.
+var errAnswerFull = errors.New("the answer is full")
+
 // offer prepares due deliveries for a consumer. It reads their contents. Then, under the subscription's lock, it counts an
 // attempt for each delivery that nobody else was offered meanwhile. So a crash after the commit costs an attempt, and a crash before it
 // costs nothing. It finishes deliveries without content. If the commit took long, it reads the contents again. An empty consumer stands for a fetch, which is refused
 // while somebody else has the lease.
-func (s *Service) offer(ctx context.Context, sub *subscription, consumer string, due []delivery) ([]parcel, error) {
-	parcels, gone, err := s.pack(ctx, sub, due)
-	if err != nil || len(parcels)+len(gone) == 0 {
+func (s *Service) offer(ctx context.Context, sub *subscription, consumer string, due []delivery, held int) ([]parcel, error) {
+	parcels, gone, err := s.pack(ctx, sub, due, held)
+	if err != nil {
 		return nil, err
+	}
+	if len(parcels)+len(gone) == 0 {
+		return nil, errAnswerFull
 	}
 	numbers := numbersOf(gone)
 	for _, p := range parcels {

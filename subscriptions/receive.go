@@ -57,10 +57,11 @@ func listenFor(watch *messaging.Watch, seen *progress) (changed bool) {
 	return watch.Role(heldRole(seen.presence)) || changed
 }
 
-// receive offers up to limit due deliveries to a consumer, or to a fetch if consumer is empty. wait is how long to wait for the
+// receive offers up to limit due deliveries to a consumer, or to a fetch if consumer is empty. held is how many bytes the answer has
+// already. If no further delivery fits beside them, receive returns errAnswerFull. wait is how long to wait for the
 // next delivery without a wake-up. When the last delivery of a closed channel is finished, receive returns errChannelClosed.
 func (r *receiver) receive(
-	ctx context.Context, seen *progress, consumer string, limit, maxOutstanding int,
+	ctx context.Context, seen *progress, consumer string, limit, maxOutstanding, held int,
 ) (parcels []parcel, wait time.Duration, err error) {
 	ended, err := r.gatherer.gather(ctx, seen)
 	if err != nil {
@@ -92,7 +93,7 @@ func (r *receiver) receive(
 			o.next = earliest(o.next, windowEnds)
 			return nil, r.pause(o, room <= 0), nil
 		}
-		parcels, err = r.service.offer(ctx, r.sub, consumer, due)
+		parcels, err = r.service.offer(ctx, r.sub, consumer, due, held)
 		if err != nil || len(parcels) > 0 {
 			return parcels, 0, err
 		}

@@ -150,7 +150,7 @@ func (st *deliveryStream) deliverDue(ctx context.Context) (wait time.Duration, e
 	if st.ledger != nil {
 		return st.deliverAhead(ctx, seen)
 	}
-	parcels, wait, err := st.receive(ctx, seen, st.consumer.name, offerPage, st.maxOutstanding)
+	parcels, wait, err := st.receive(ctx, seen, st.consumer.name, offerPage, st.maxOutstanding, 0)
 	if err != nil {
 		return 0, err
 	}
