@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"openintent/fault"
 	"openintent/fault/faulttest"
@@ -185,18 +186,50 @@ func TestClaimsThatOnlyTell(t *testing.T) {
 		_, err = h.claim("alice", asked, 0)
 		faulttest.Require(t, err, fault.Denied, "OWN_REQUEST")
 
-		bob, request := "bob", openintentv1.MessageType_MESSAGE_TYPE_REQUEST
-		direct, err := h.talk.SendMessage(as("alice"), &openintentv1.SendMessageRequest{
-			ChannelId: h.channel, To: &bob, MessageType: &request, Collect: one(),
-		})
-		require.NoError(t, err)
-		require.NoError(t, h.answer("bob", direct.GetId(), 0), "a request to one agent needs no claim")
-		_, err = h.claim("carol", direct.GetId(), 0)
-		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		answers, err := h.talk.AwaitResponses(as("alice"), &openintentv1.AwaitResponsesRequest{ChannelId: h.channel, MessageId: asked})
 		require.NoError(t, err)
 		_, err = h.claim("alice", answers.GetResponses()[0].GetId(), 0)
 		faulttest.Require(t, err, fault.Invalid, "NOT_THE_ROOT")
+	})
+}
+
+// One agent gives one answer, if one is wanted, and needs no claim for it.
+func TestOneAnswerOfOneAgent(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		for _, wanted := range []*structpb.Value{one(), quorum(1)} {
+			direct := h.asksBob(t, wanted)
+			require.NoError(t, h.answer("bob", direct, 0))
+			faulttest.Require(t, h.answer("bob", direct, 0), fault.Conflict, "ANSWERED")
+			_, err := h.claim("bob", direct, 0)
+			faulttest.Require(t, err, fault.Conflict, "ANSWERED")
+			_, err = h.claim("carol", direct, 0)
+			faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
+
+			claimed := h.asksBob(t, wanted)
+			h.claims(t, "bob", claimed)
+			require.NoError(t, h.answer("bob", claimed, 0), "its claim only tells others that bob works on it")
+			faulttest.Require(t, h.answer("bob", claimed, 0), fault.Conflict, "ANSWERED")
+			require.Equal(t, []string{"message_claimed bob", "claim_released bob responded"}, h.heard(t, claimed))
+		}
+		anyNumber := h.asksBob(t, nil)
+		require.NoError(t, h.answer("bob", anyNumber, 0))
+		require.NoError(t, h.answer("bob", anyNumber, 0))
+		require.Zero(t, h.rows(t))
+	})
+}
+
+// A repeated answer is the first one, also when the request has its answer.
+func TestARepeatedAnswerOfOneAgent(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		answer := &openintentv1.ReplyMessageRequest{ChannelId: h.channel, MessageId: h.asksBob(t, one()), IdempotencyKey: new("k")}
+		first, err := h.talk.ReplyMessage(as("bob"), answer)
+		require.NoError(t, err)
+		again, err := h.talk.ReplyMessage(as("bob"), answer)
+		require.NoError(t, err)
+		require.Equal(t, first.GetId(), again.GetId())
+		answer.IdempotencyKey = new("another")
+		_, err = h.talk.ReplyMessage(as("bob"), answer)
+		faulttest.Require(t, err, fault.Conflict, "ANSWERED")
 	})
 }
 

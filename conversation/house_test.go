@@ -118,6 +118,17 @@ func (h *house) asks(t *testing.T, collect *structpb.Value) string {
 	return h.asksWithin(t, collect, 0)
 }
 
+// asksBob sends a request to bob.
+func (h *house) asksBob(t *testing.T, collect *structpb.Value) string {
+	t.Helper()
+	bob, request := "bob", openintentv1.MessageType_MESSAGE_TYPE_REQUEST
+	sent, err := h.talk.SendMessage(as("alice"), &openintentv1.SendMessageRequest{
+		ChannelId: h.channel, To: &bob, MessageType: &request, Collect: collect,
+	})
+	require.NoError(t, err)
+	return sent.GetId()
+}
+
 // asksWithin sends a request to the workers that expires after a time.
 func (h *house) asksWithin(t *testing.T, collect *structpb.Value, within time.Duration) string {
 	t.Helper()

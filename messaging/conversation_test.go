@@ -205,14 +205,17 @@ func TestWhichAnswersARequestCollects(t *testing.T) {
 			return &sendRequest{ChannelId: id, To: ptr("bob"), MessageType: request.Enum(), Collect: collect, Payload: content("?")}
 		}
 		for _, collect := range []*structpb.Value{
-			structpb.NewStringValue("any"), structpb.NewStringValue("one"), structpb.NewStringValue("all"), quorum(1), quorum(100),
+			structpb.NewStringValue("any"), structpb.NewStringValue("one"), structpb.NewStringValue("all"), quorum(1),
 		} {
 			require.Equal(t, collect.AsInterface(), h.send(t, "alice", asking(collect)).GetCollect().AsInterface())
 		}
+		several := asking(quorum(100))
+		several.To = ptr("role:reviewer")
+		require.Equal(t, quorum(100).AsInterface(), h.send(t, "alice", several).GetCollect().AsInterface())
 		two, err := structpb.NewValue(map[string]any{"quorum": 2, "more": true})
 		require.NoError(t, err)
 		for field, wrong := range map[string][]*structpb.Value{
-			"collect": {structpb.NewStringValue("some"), structpb.NewStringValue("quorum"), two, structpb.NewNumberValue(1),
+			"collect": {quorum(2), structpb.NewStringValue("some"), structpb.NewStringValue("quorum"), two, structpb.NewNumberValue(1),
 				structpb.NewStructValue(&structpb.Struct{}), structpb.NewBoolValue(true)},
 			"collect.quorum": {quorum(0), quorum(101), quorum(1.5), quorum("2"), quorum(-1), quorum(nil), quorum(1e300)},
 		} {

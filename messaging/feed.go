@@ -17,7 +17,7 @@ import (
 const feedPage = 128
 
 // Feed says what is read of an intent's log, and for whom. Of the annotations, if the filter includes them, it has only those
-// that name the reader (message.Annotation.Names).
+// that concern the reader (message.Annotation.Concerns).
 type Feed struct {
 	IntentNo int64
 	// ChannelNo leaves only one channel's messages and annotations, and no logged events. With 0 the feed is the whole intent.
@@ -162,9 +162,6 @@ func (v *feedView) entry(it reading.Item) (reading.Entry, bool) {
 	if it.Event != nil {
 		return entry, v.feed.By.Scope.CoversIntent(v.Head.IntentID) && (!v.feed.Reaching || v.feed.concerns(it.Event))
 	}
-	if it.Annotation != nil && !it.Annotation.Names(v.feed.By.Agent) {
-		return reading.Entry{}, false
-	}
 	m := it.Judged()
 	found, _ := v.StateOf(m.ChannelNo)
 	entry = entry.In(found.Channel)
@@ -172,11 +169,14 @@ func (v *feedView) entry(it reading.Item) (reading.Entry, bool) {
 		return reading.Entry{}, false
 	}
 	viewer := v.ViewerOf(found.Channel, v.feed.By.Agent, v.feed.By.IsOperator)
-	timely := message.Timely(m, viewer, v.Now)
+	now := v.Now
 	if it.Annotation != nil {
-		timely = it.Annotation.Timely(viewer, v.Now)
+		if !it.Annotation.Concerns(viewer) {
+			return reading.Entry{}, false
+		}
+		m, viewer, now = it.Annotation.Sight(viewer, now)
 	}
-	shown := m.Ordinal > found.Count.Floor && message.Visible(m, viewer) && timely
+	shown := m.Ordinal > found.Count.Floor && message.Listed(m, viewer, now)
 	return entry, shown && (!v.feed.Reaching || v.reaches(m, viewer))
 }
 

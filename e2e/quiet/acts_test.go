@@ -2,6 +2,7 @@ package quiet
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -68,7 +69,11 @@ func (w *world) say(t *rapid.T) {
 // ask makes a draft a request.
 func (w *world) ask(t *rapid.T, d *draft) {
 	d.MessageType = openintentv1.MessageType_MESSAGE_TYPE_REQUEST.Enum()
-	switch rapid.SampledFrom([]string{"", "any", "one", "all", "all", "quorum"}).Draw(t, "collects") {
+	collects := []string{"", "any", "one", "all", "all"}
+	if strings.HasPrefix(d.GetTo(), "role:") {
+		collects = append(collects, "quorum")
+	}
+	switch rapid.SampledFrom(collects).Draw(t, "collects") {
 	case "any":
 		d.Collect = structpb.NewStringValue("any")
 	case "one":

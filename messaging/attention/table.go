@@ -139,7 +139,7 @@ func (q *question) addressedWithThanks() bool { return q.addressed() && isAcknow
 
 // byRoleAndMine tells whether the recipient must answer because it holds one of the claims without which nobody may.
 func (q *question) byRoleAndMine() bool {
-	return q.byRole() && q.ExactAnswers() > 0 && q.Claims.of(q.Agent, q.now) != nil
+	return q.byRole() && q.NeedsClaim() && q.Claims.of(q.Agent, q.now) != nil
 }
 
 func (q *question) byRoleForAll() bool {

@@ -4,6 +4,8 @@ package claim
 type Answers struct {
 	// Wanted is the number of answers that the request takes.
 	Wanted int
+	// NeedsClaim is true if an answer needs the fence of a claim.
+	NeedsClaim bool
 	// Closed is true once the request takes no answer any more, even if the answers themselves are gone.
 	Closed bool
 	// By are the agents that have answered.
@@ -16,11 +18,14 @@ type Answers struct {
 func (a *Answers) Full() bool { return a.Closed || len(a.By) >= a.Wanted }
 
 // Refuse returns why an agent's answer with a fence is refused; nil if it is taken. It asks in this order: has the request its
-// answers, has the agent answered, and does the agent hold a claim. A claim counts that has ended, as long as nobody has taken
-// its place.
+// answers, has the agent answered, and does the agent hold a claim, if it needs one. A claim counts that has ended, as long as nobody
+// has taken its place.
 func (a *Answers) Refuse(agent string, fence int64) error {
 	if _, answered := a.By[agent]; answered || a.Full() {
 		return ErrAnswered
+	}
+	if !a.NeedsClaim {
+		return nil
 	}
 	if fence == 0 {
 		return ErrRequired

@@ -94,7 +94,7 @@ func (s Situation) Standing(claims []*Claim) (standing []*Claim) {
 
 // Keeps tells whether a claim keeps its place after an ending, until somebody else takes it.
 func (s Situation) Keeps(ending Ending) bool {
-	if s.Message == nil || s.Message.ExactAnswers() == 0 {
+	if s.Message == nil || !s.Message.NeedsClaim() {
 		return false
 	}
 	switch ending {

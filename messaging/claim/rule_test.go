@@ -106,6 +106,7 @@ func TestAnswers(t *testing.T) {
 		{"after two of two", Answers{Wanted: 2, By: by("carol", "dave"), Claims: []*Claim{held("bob", 2)}}, 2, "ANSWERED"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			row.answers.NeedsClaim = true
 			err := row.answers.Refuse("bob", row.fence)
 			if row.reason == "" {
 				require.NoError(t, err)
@@ -118,5 +119,16 @@ func TestAnswers(t *testing.T) {
 			}
 			faulttest.Require(t, err, fault.Conflict, row.reason)
 		})
+	}
+}
+
+func TestAnswersWithoutClaims(t *testing.T) {
+	answers := Answers{Wanted: 1, By: make(map[string]struct{})}
+	require.NoError(t, answers.Refuse("bob", 0))
+	require.NoError(t, answers.Refuse("bob", 7), "a fence that nobody asked for does no harm")
+	require.Nil(t, answers.Take("bob"))
+	require.True(t, answers.Full())
+	for _, agent := range []string{"bob", "operator"} {
+		faulttest.Require(t, answers.Refuse(agent, 0), fault.Conflict, "ANSWERED")
 	}
 }

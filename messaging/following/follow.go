@@ -281,7 +281,7 @@ func (f *follower) deliver(ctx context.Context, found *reading.LogPage, items []
 			return true, nil
 		}
 		viewer := f.viewerIn(in.Channel)
-		if m.Ordinal <= in.Count.Floor || !message.Listed(m, viewer, entry.Now) {
+		if m.Ordinal <= in.Count.Floor || !listed(it, viewer, entry.Now) {
 			if f.mustReadOwn(it, viewer, entry.Now) {
 				f.live = false
 				return true, nil
@@ -301,6 +301,14 @@ func (f *follower) deliver(ctx context.Context, found *reading.LogPage, items []
 		return false, nil
 	}
 	return false, f.hand(ctx, delivery{Entry: entry, position: entry.Position})
+}
+
+// listed reports whether a viewer may see a message or an annotation, and streams still show it at a time.
+func listed(it reading.Item, viewer message.Viewer, now time.Time) bool {
+	if it.Annotation != nil {
+		return message.Listed(it.Annotation.Sight(viewer, now))
+	}
+	return message.Listed(it.Message, viewer, now)
 }
 
 // stateOf returns the state of a log page's channel as of the latest shared page or, under the same rules, as it was read.

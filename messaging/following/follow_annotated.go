@@ -82,5 +82,5 @@ func (c AnnotatedChannelScope) read(t *Tails, tx *database.Tx, f *follower) (*re
 // does not tell whether this caller has read or answered the message.
 func (f *follower) mustReadOwn(it reading.Item, viewer message.Viewer, now time.Time) bool {
 	shared := it.Encodings != nil
-	return shared && it.Annotation != nil && message.MayBeListed(it.Annotation.Message, viewer, now)
+	return shared && it.Annotation != nil && message.MayBeListed(it.Annotation.Sight(viewer, now))
 }

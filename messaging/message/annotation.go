@@ -2,7 +2,6 @@ package message
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -59,15 +58,6 @@ type Annotation struct {
 	Message *Message
 }
 
-// Timely tells whether a subscription still shows the annotation at a time to a viewer that may see its message: as long as the message is
-// shown. A deletion ends a request, so nobody would be told of it; it is shown to those to whom the request was shown until then.
-func (a *Annotation) Timely(v Viewer, now time.Time) bool {
-	if a.Type == AnnotationDeletion && a.Message.Type == TypeRequest {
-		return !a.Message.PastExpiry(a.CreatedAt)
-	}
-	return Timely(a.Message, v, now)
-}
-
 // AnnotationDetails are the fields that only some types have. The database keeps them as one JSON object.
 type AnnotationDetails struct {
 	Change, Signal, Note, ETA string    `json:",omitempty"`
@@ -86,14 +76,6 @@ func (d AnnotationDetails) Encode() ([]byte, error) { return json.Marshal(d) }
 func DecodeDetails(text []byte) (d AnnotationDetails, err error) {
 	err = json.Unmarshal(text, &d)
 	return d, err
-}
-
-// Names tells whether a durable subscription of the agent delivers the annotation: the agent is the message's sender, its
-// addressee or mentioned in it, or the annotation is for it. So a reaction to a message to everyone goes to few.
-func (a *Annotation) Names(agent string) bool {
-	m := a.Message
-	return m.Sender == agent || m.Target == agent || slices.Contains(a.Details.For, agent) ||
-		m.Conversation != nil && slices.Contains(m.Conversation.Mentions, agent)
 }
 
 // Size is how many bytes of a page the annotation takes up.

@@ -94,20 +94,24 @@ func (m *Message) collecting() Collect {
 	return *m.Conversation.Collect
 }
 
-// ExactAnswers returns how many answers the message takes, when it is a request that takes exactly so many, and who answers must
-// hold a claim. It returns 0 for any other message. A request to one agent takes that agent's answer and needs no claim.
+// ExactAnswers returns how many answers the message takes, when it is a request that takes exactly so many. It returns 0 for any other
+// message. A request to one agent takes at most one.
 func (m *Message) ExactAnswers() int {
-	if m.Type != TypeRequest || RoleOf(m.Target) == "" {
+	if m.Type != TypeRequest {
 		return 0
 	}
-	switch c := m.collecting(); c.Collection {
-	case CollectOne:
+	switch c := m.collecting(); {
+	case c.Collection == CollectOne:
 		return 1
-	case CollectQuorum:
+	case c.Collection == CollectQuorum && (c.Quorum == 1 || RoleOf(m.Target) != ""):
 		return c.Quorum
 	}
 	return 0
 }
+
+// NeedsClaim reports whether only the holder of a claim may answer the message: it is a request to a role, and takes an exact number of
+// answers.
+func (m *Message) NeedsClaim() bool { return m.ExactAnswers() > 0 && RoleOf(m.Target) != "" }
 
 // ThreadRoot returns the position of the first message of the message's thread: the one that it names, or else the request that
 // it answers, or itself.

@@ -83,7 +83,7 @@ func (e Entry) At(now time.Time, by caller.Caller) (later Entry, shown bool) {
 	}
 	viewer := message.Viewer{Agent: by.Agent, Operator: by.IsOperator}
 	if e.Annotation != nil {
-		return e, e.Annotation.Timely(viewer, e.Now)
+		return e, message.Timely(e.Annotation.Sight(viewer, e.Now))
 	}
 	return e, e.Message == nil || message.Timely(e.Message, viewer, e.Now)
 }

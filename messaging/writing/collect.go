@@ -40,6 +40,19 @@ func quorumFrom(value *structpb.Value) (n int, ok bool) {
 	return n, float64(n) == number.NumberValue
 }
 
+// checkCollect refuses a wish for answers from what is no request, and for several answers from one agent.
+func (d *Draft) checkCollect() error {
+	switch c := d.given.Collect; {
+	case c == nil:
+		return nil
+	case d.MessageType != message.TypeRequest:
+		return fault.BadField("collect", "only a request gathers answers; leave it out or send message_type request")
+	case c.Quorum > 1 && message.RoleOf(d.Target) == "":
+		return fault.BadField("collect", `one agent gives one answer; ask a role for a quorum of several, or send "one"`)
+	}
+	return nil
+}
+
 // checkFence refuses a fence for what is no response.
 func (d *Draft) checkFence() error {
 	if d.MessageType != message.TypeResponse && d.fence != 0 {

@@ -84,10 +84,7 @@ func (d *Draft) checkConversation() error {
 	if d.MessageType == message.TypeResponse && d.given.ParentID != "" && d.given.ParentID != d.CorrelationID {
 		return fault.BadField("parent_id", "a response belongs under its request; give the request's id or leave it out")
 	}
-	if d.given.Collect != nil && d.MessageType != message.TypeRequest {
-		return fault.BadField("collect", "only a request gathers answers; leave it out or send message_type request")
-	}
-	if err := d.checkObligation(); err != nil {
+	if err := cmp.Or(d.checkCollect(), d.checkObligation()); err != nil {
 		return err
 	}
 	return cmp.Or(CheckLine("subject", d.given.Subject), CheckLine("kind", d.given.Kind))

@@ -22,7 +22,7 @@ func (b *batch) readExact() error {
 		if wanted == 0 {
 			continue
 		}
-		answers := &claim.Answers{Wanted: wanted, Closed: !m.Open}
+		answers := &claim.Answers{Wanted: wanted, NeedsClaim: m.NeedsClaim(), Closed: !m.Open}
 		var ofClaims, ofAnswers database.Statement
 		claims[id], ofClaims = claim.Prepare(b.tx, m.IntentNo, []int64{m.Position})
 		answers.By, ofAnswers = claim.PrepareAnswerers(m.IntentNo, m.Position)
@@ -62,6 +62,9 @@ func (b *batch) noteAnswer(head *intents.Head, channel *channels.Rules, d *Draft
 	ended := answers.Take(d.Sender)
 	if answers.Full() {
 		b.appender.close(request)
+	}
+	if ended == nil {
+		return nil // it needed no claim
 	}
 	b.tx.SendWithCommit(claim.Deletion(ended))
 	b.annotated[channel.Key] = struct{}{}
