@@ -40,20 +40,25 @@ func TestHoldersOfARoleHearWhatBecomesOfItsRequests(t *testing.T) {
 		}
 		asked := h.asks(t, "ann", channel, "role:judge", "which?")
 		require.Equal(t, asked.GetId(), streams["carl"].next(t).GetMessage().GetId())
+		require.True(t, own.next(t).GetCaughtUp())
 		require.Equal(t, asked.GetId(), own.next(t).GetMessage().GetId())
+		hears := func(word string) {
+			t.Helper()
+			told := streams["carl"].next(t).GetAnnotation()
+			require.Equal(t, []string{word, asked.GetId()}, []string{told.GetType(), told.GetMessageId()})
+			require.Equal(t, word, own.next(t).GetAnnotation().GetType())
+		}
 		h.notes(t, "bob", asked, message.AnnotationClaim)
+		hears("message_claimed")
 		h.annotate(t, "bob", asked, "working")
 		h.notes(t, "bob", asked, message.AnnotationDisposition)
 		h.notes(t, "bob", asked, message.AnnotationClaimEnd)
+		hears("claim_released")
 		h.notes(t, "ann", asked, message.AnnotationEdit)
+		hears("message_edited")
 		h.erase(t, asked)
+		hears("message_deleted")
 		h.send(t, "ann", channel, "*", "the end")
-		for _, word := range []string{"message_claimed", "claim_released", "message_edited", "message_deleted"} {
-			d, o := streams["carl"].next(t), own.next(t)
-			require.Equal(t, word, d.GetAnnotation().GetType())
-			require.Equal(t, word, o.GetAnnotation().GetType())
-			require.Equal(t, asked.GetId(), d.GetAnnotation().GetMessageId())
-		}
 		require.Equal(t, "the end", textOf(streams["carl"].next(t).GetMessage()))
 		require.Equal(t, "the end", textOf(streams["dora"].next(t).GetMessage()))
 	})
