@@ -35,6 +35,7 @@ func newTool[A any](
 		if err := doors.ReadArguments(name, given, required, &arguments); err != nil {
 			return nil, err
 		}
-		return call(ctx, s, arguments)
+		answer, err := call(ctx, s, arguments)
+		return answer, fields.Explain(err, given)
 	}}
 }

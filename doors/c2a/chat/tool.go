@@ -48,7 +48,8 @@ func newTool[A any](
 			if err := doors.ReadArguments(name, given, required, &arguments); err != nil {
 				return nil, err
 			}
-			return call(ctx, caller, arguments)
+			answer, err := call(ctx, caller, arguments)
+			return answer, fields.Explain(err, given)
 		},
 	}
 }

@@ -31,7 +31,8 @@ const (
 //
 // A request that wants one answer (`collect`), or a certain number n of them, and that addresses a role has one place, or n places. Who
 // answers it needs a place: a claim. Under the lock of its intent the server takes exactly so many answers. Any other message has one place,
-// and a claim on it only tells others that somebody works on it; it refuses no reply.
+// and a claim on it only tells others that somebody works on it; it refuses no reply. A request to one agent that wants one answer takes one,
+// without a claim.
 //
 // A claim ends when its holder releases it or answers, when its time runs out without a renewal, when the holder is dead, has left, or has
 // lost access, membership or the role, and when the message or its channel ends. Then whoever may take it can take it.
@@ -84,7 +85,8 @@ func (c *claimServiceClient) ReleaseClaim(ctx context.Context, in *ReleaseClaimR
 //
 // A request that wants one answer (`collect`), or a certain number n of them, and that addresses a role has one place, or n places. Who
 // answers it needs a place: a claim. Under the lock of its intent the server takes exactly so many answers. Any other message has one place,
-// and a claim on it only tells others that somebody works on it; it refuses no reply.
+// and a claim on it only tells others that somebody works on it; it refuses no reply. A request to one agent that wants one answer takes one,
+// without a claim.
 //
 // A claim ends when its holder releases it or answers, when its time runs out without a renewal, when the holder is dead, has left, or has
 // lost access, membership or the role, and when the message or its channel ends. Then whoever may take it can take it.

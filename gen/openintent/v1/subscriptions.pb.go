@@ -317,7 +317,8 @@ type CreateSubscriptionRequest struct {
 	// When it ends; it must lie in the future. Absent: never.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// What to deliver beside messages and events. `annotations` delivers what happens to messages afterwards, but only if the agent is the
-	// message's sender, its addressee (`to`) by name or one of its mentions, or holds the claim of which the annotation tells. `attention`
+	// message's sender, its addressee (`to`) by name or one of its mentions, or holds the claim of which the annotation tells, or if it holds
+	// the role in `to` and the message, which it was given, was edited, deleted, claimed or set free. `attention`
 	// adds to each message what it asks of the agent. A client's own event of an annotation's type is not delivered then.
 	Include []string `protobuf:"bytes,13,rep,name=include,proto3" json:"include,omitempty"`
 	// Let messages whose attention says `buffered` wait until their sender has been silent in the channel or thread for 3 seconds, at most

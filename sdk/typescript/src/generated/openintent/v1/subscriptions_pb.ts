@@ -304,7 +304,8 @@ export type CreateSubscriptionRequest = Message<"openintent.v1.CreateSubscriptio
 
   /**
    * What to deliver beside messages and events. `annotations` delivers what happens to messages afterwards, but only if the agent is the
-   * message's sender, its addressee (`to`) by name or one of its mentions, or holds the claim of which the annotation tells. `attention`
+   * message's sender, its addressee (`to`) by name or one of its mentions, or holds the claim of which the annotation tells, or if it holds
+   * the role in `to` and the message, which it was given, was edited, deleted, claimed or set free. `attention`
    * adds to each message what it asks of the agent. A client's own event of an annotation's type is not delivered then.
    *
    * @generated from field: repeated string include = 13;
