@@ -19,7 +19,8 @@ var followedTypes = []string{"channel_message", "message_reaction", "message_edi
 // subscribe returns the agent's subscription, and makes it the first time. If the harness asked before for other windows, there is another
 // one beside it, which former returns.
 func (c *connection) subscribe(ctx context.Context, w window) (own *openintentv1.Subscription, former []*openintentv1.Subscription, _ error) {
-	name, seconds, attempts := w.name(), int32(c.door.times.acknowledge/time.Second), int32(mostAttempts)
+	place := placeOf(c.caller)
+	name, seconds, attempts := w.name(place), int32(c.door.times.acknowledge/time.Second), int32(mostAttempts)
 	request := &openintentv1.CreateSubscriptionRequest{
 		Name: &name, EventTypes: followedTypes, Include: []string{"attention", "annotations"}, AcknowledgeSeconds: &seconds, MaxAttempts: &attempts,
 	}
@@ -38,7 +39,7 @@ func (c *connection) subscribe(ctx context.Context, w window) (own *openintentv1
 			switch {
 			case one.GetName() == name:
 				own = one
-			case isName(one.GetName()):
+			case isName(one.GetName(), place):
 				former = append(former, one)
 			}
 		}

@@ -1,9 +1,13 @@
 package c2a
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 
+	"openintent/doors"
 	"openintent/doors/c2a/chat"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -37,10 +41,10 @@ func (w window) check() error {
 	return nil
 }
 
-// name returns the name of the subscription that waits like this. Each agent of this door has one, which remembers what the agent's harness
-// has acknowledged, whichever server the harness is connected to.
-func (w window) name() string {
-	name := subscriptionName
+// name returns the name of the subscription that waits like this and belongs to a place. Each agent of this door has one for each set of
+// places to which its keys are kept. It remembers what the agent's harness has acknowledged, whichever server the harness is connected to.
+func (w window) name(place string) string {
+	name := subscriptionName + place
 	if w.Compose {
 		name += withCompose
 	}
@@ -53,9 +57,25 @@ func (w window) name() string {
 	return name
 }
 
-// isName reports whether a subscription is one of this door's.
-func isName(name string) bool {
-	return name == subscriptionName || strings.HasPrefix(name, subscriptionName+"+")
+// isName reports whether a subscription is one of this door's that belongs to a place.
+func isName(name, place string) bool {
+	return name == subscriptionName+place || strings.HasPrefix(name, subscriptionName+place+"+")
+}
+
+// placeOf marks the intents and channels to which a caller's key is kept, in the names of its subscriptions. Keys that are kept to
+// different places see different events, so what one of them has passed counts for no other. A key that works everywhere has no mark.
+func placeOf(c *doors.Caller) string {
+	if len(c.OnlyIntents)+len(c.OnlyChannels) == 0 {
+		return ""
+	}
+	digest := sha256.New()
+	for _, kind := range [][]string{c.OnlyIntents, c.OnlyChannels} {
+		for _, id := range slices.Compact(slices.Sorted(slices.Values(kind))) {
+			digest.Write([]byte(id + "\n"))
+		}
+		digest.Write([]byte("\n"))
+	}
+	return "@" + hex.EncodeToString(digest.Sum(nil)[:8])
 }
 
 // wait lets a subscription wait like this.

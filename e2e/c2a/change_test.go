@@ -61,6 +61,21 @@ func TestADeletionCancelsItsEvent(t *testing.T) {
 	})
 }
 
+// Everyone who holds the role hears that a request to it was deleted, whether or not it was claimed.
+func TestADeletionCancelsItsEventForTheRole(t *testing.T) {
+	harness.Each(t, func(t *testing.T, h *harness.Server) {
+		s := newScene(t, h)
+		s.role(t, "bob", "reviewer")
+		bob := played.Connect(t, &h.Clients, "bob", played.June2, played.Every)
+		question := s.asks(t, "ann", "role:reviewer", "never mind")
+		bob.Accept(t, bob.Next(t))
+		_, err := h.As("ann").Messages.DeleteMessage(t.Context(), &openintentv1.DeleteMessageRequest{ChannelId: s.channel, MessageId: question.GetId()})
+		require.NoError(t, err)
+		event, reason := bob.Cancelled(t)
+		require.Equal(t, []string{question.GetId(), "Message was deleted"}, []string{event, reason})
+	})
+}
+
 // A request whose time runs out is cancelled.
 func TestAnExpiredRequestIsCancelled(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {

@@ -123,6 +123,14 @@ func TestChoicesOfASender(t *testing.T) {
 		} {
 			require.Equal(t, refused.reason, bob.Refused(t, "chat.send_message", send(refused.target, refused.visibility, refused.directedness)), "%v", refused)
 		}
+		question := s.asks(t, "carl", "bob", "Is it done?")
+		for _, refused := range [][3]string{
+			{"ephemeral", "to_me", "VISIBILITY_NOT_SUPPORTED"}, {"shout", "to_me", "INVALID_FIELD"}, {"dm", "to_other", "INVALID_FIELD"},
+		} {
+			answer := send(object{}, refused[0], refused[1])
+			answer["inReplyTo"] = question.GetId()
+			require.Equal(t, refused[2], bob.Refused(t, "chat.send_message", answer), "an answer says where it is seen, too")
+		}
 		whole := send(object{}, "channel", "ambient")
 		for _, missing := range []string{"target", "content", "idempotencyKey", "visibility", "directedness"} {
 			given := object{}

@@ -57,18 +57,26 @@ func (a *sendArguments) draft(payload *structpb.Struct) (*openintentv1.SendMessa
 	return request, nil
 }
 
-// check refuses choices that do not go together.
-func (a *sendArguments) check() error {
-	role := strings.HasPrefix(a.Target.Recipient, rolePrefix)
+// checkWords refuses words that the drafts do not have for visibility and directedness, and what cannot be kept here. It is asked about
+// every message, an answer too.
+func (a *sendArguments) checkWords() error {
 	switch {
-	case a.Target.ConversationID == "":
-		return fault.BadField("target.conversationId", "is missing; it is the conversation to send to.")
 	case a.Visibility == visibleEphemeral:
 		return errEphemeral
 	case a.Visibility != visibleDM && a.Visibility != visibleThread && a.Visibility != visibleChannel:
 		return fault.BadField("visibility", "must be dm, thread or channel.")
 	case a.Directedness != toMe && a.Directedness != toMyRole && a.Directedness != ambient:
 		return errToOther
+	}
+	return nil
+}
+
+// check refuses choices that do not go together in a message that is no answer to a request.
+func (a *sendArguments) check() error {
+	role := strings.HasPrefix(a.Target.Recipient, rolePrefix)
+	switch {
+	case a.Target.ConversationID == "":
+		return fault.BadField("target.conversationId", "is missing; it is the conversation to send to.")
 	case a.Visibility == visibleDM && (a.Target.Recipient == "" || role):
 		return fault.BadField("target.recipient", "must be one agent for a dm, such as agent:bob.")
 	case a.Visibility == visibleDM && a.Directedness == toMyRole:

@@ -33,6 +33,9 @@ var sendMessage = newTool("chat.send_message",
 		if given.IdempotencyKey == "" {
 			return nil, fault.BadField("idempotencyKey", "must not be empty.")
 		}
+		if err := given.checkWords(); err != nil {
+			return nil, err
+		}
 		if given.InReplyTo == "" {
 			request, err := given.draft(payload)
 			if err != nil {
