@@ -31,8 +31,14 @@
 //
 // An inbox (inbox.go, inbox_state.go) is a state and not a cursor: what waits for an agent now, in every intent that may reach
 // the agent. Which intents these are follows from what names the agent and from the audiences that the writer notes
-// (writing/audience_cache.go). Most of what wakes a call that waits for an inbox is between other agents, so the call first finds out
-// whether anything for its agent may have come.
+// (writing/audience_cache.go).
+//
+// All calls of a replica that wait for one inbox share a watch (inbox_watch.go): one listener, one state and one goroutine that reads.
+// Most of what wakes it is between other agents, so it first finds out whether anything for its agent may have come, by what has
+// happened in the intents that woke it (inbox_watch_state.go). Only then it reads pages, one for all waits that ask for the same. A wait
+// costs a few hundred bytes beside its call, however many intents reach the agent.
+//
+//	hub ──which intents?──> watch ──anything for the agent?──> a page for each query ──> the calls that wait for it
 //
 // What readers were handed is recorded beside the reading (offers.go). It is noted in memory and written together now and then;
 // it is bounded, and a crash loses it. Senders are told of it, and of receipts (receipts.go), answers and dead letters

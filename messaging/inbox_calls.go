@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -9,7 +10,6 @@ import (
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/message"
-	"openintent/messaging/wake"
 )
 
 // GetInbox returns what waits for an agent now.
@@ -62,63 +62,32 @@ func speaker(ctx context.Context, named string) (c caller.Caller, agent string, 
 	return c, named, err
 }
 
-// awaitInbox reads a page of an inbox. While the page is empty, it reads again until the wait is over: whenever it is woken
-// and something may have come, and now and then without that. If the page is empty even then, that is no error.
+// awaitInbox reads a page of an inbox. While the page is empty, it waits for one that is not, which the watch of the inbox reads
+// for it (inbox_watch.go). If the page is empty even at the end of the wait, that is no error.
 func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Duration) (page *inbox, err error) {
 	if page, err = s.lookIntoInbox(ctx, q); err != nil || len(page.items) > 0 || patience == 0 {
 		return page, err
 	}
+	page.state = inboxState{} // the watch has its own
 	waiting := wait{until: s.db.Now().Add(patience)}
-	listening := s.hub.ListenLooking()
-	defer listening.Close()
-	listened := make(map[any]struct{})
+	joined := s.inboxes.join(q)
+	defer s.inboxes.leave(joined)
 	for {
-		if listenAlso(listening, listened, page.state.topics()) {
-			listening.Signal() // something may have come before
-		}
 		remaining := waiting.remaining(s.db.Now())
 		if remaining <= 0 {
-			return page, nil
+			return cmp.Or(s.inboxes.leave(joined), page), nil
 		}
 		timer := time.NewTimer(min(remaining, s.lookAgain))
-		look := true
 		select {
-		case <-listening.Woken():
-			look, err = s.inboxMayDiffer(ctx, q, page)
+		case came := <-joined.came:
+			timer.Stop()
+			return came.page, came.err
 		case <-timer.C:
 		case <-ctx.Done():
-			look = false
-		}
-		timer.Stop()
-		if err == nil && look {
-			var latest *inbox
-			if latest, err = s.lookIntoInbox(ctx, q); err == nil {
-				page = latest
-			}
-		}
-		switch {
-		case ctx.Err() != nil:
+			timer.Stop()
 			return nil, context.Cause(ctx)
-		case database.IsUnavailable(err):
-			s.logger.Warn("a call that waits for an inbox could not look into it; it looks again", "error", err)
-		case err != nil || len(page.items) > 0:
-			return page, err
 		}
 	}
-}
-
-// listenAlso listens under those of the topics under which nobody listens for this call yet. It tells whether there were
-// any.
-func listenAlso(listening *wake.Listener, listened map[any]struct{}, topics []any) bool {
-	var further []any
-	for _, topic := range topics {
-		if _, already := listened[topic]; !already {
-			listened[topic] = struct{}{}
-			further = append(further, topic)
-		}
-	}
-	listening.Also(further...)
-	return len(further) > 0
 }
 
 func (s *Service) lookIntoInbox(ctx context.Context, q inboxQuery) (page *inbox, err error) {
@@ -127,22 +96,6 @@ func (s *Service) lookIntoInbox(ctx context.Context, q inboxQuery) (page *inbox,
 		return err
 	})
 	return page, err
-}
-
-// inboxMayDiffer tells whether there may be messages by now for a page that was empty. If not, the page takes over the
-// latest state.
-func (s *Service) inboxMayDiffer(ctx context.Context, q inboxQuery, page *inbox) (differs bool, err error) {
-	err = s.db.Read(ctx, func(tx *database.Tx) error {
-		later, _, _, err := s.inboxState(tx, q.agent)
-		if err != nil {
-			return err
-		}
-		if differs, err = page.state.mayDiffer(tx, later); err == nil && !differs {
-			page.state = later
-		}
-		return err
-	})
-	return differs, err
 }
 
 func (i *inbox) toWire() (*openintentv1.Inbox, error) {

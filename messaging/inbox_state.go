@@ -9,7 +9,6 @@ import (
 	"openintent/intents"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
-	"openintent/messaging/wake"
 )
 
 // inboxState is what an inbox depends on apart from its messages, as one snapshot had it. Nothing enters an inbox by the
@@ -90,23 +89,13 @@ func (s inboxState) names() []string {
 	return names
 }
 
-// topics returns the topics under which changes of the inbox wake.
-func (s inboxState) topics() []any {
-	topics := []any{wake.AgentTopic(s.presence.AgentID)}
-	for _, name := range s.names() {
-		topics = append(topics, wake.AudienceTopic(name))
-	}
-	for intentNo := range s.intents {
-		topics = append(topics, wake.FeedTopic(intentNo), wake.IntentTopic(intentNo))
-	}
-	return topics
-}
+// maxProbes bounds in how many intents a look probes for messages. Beyond that, the inbox may differ.
+const maxProbes = 64
 
 // mayDiffer tells whether an inbox that was empty in one state may hold something in a later one. It may when rules
 // changed, when a log went back (because the database lost commits), or when a message was stored that is addressed to the
 // agent or to everyone. So messages between others cost a call that waits no more than this question.
 func (s inboxState) mayDiffer(tx *database.Tx, later inboxState) (bool, error) {
-	const probes = 64
 	if s.presence != later.presence {
 		return true, nil
 	}
@@ -115,7 +104,7 @@ func (s inboxState) mayDiffer(tx *database.Tx, later inboxState) (bool, error) {
 	for intentNo, now := range later.intents {
 		before, known := s.intents[intentNo]
 		grown := intentState{before.epoch, now.lastPosition, before.sent, before.listedAt}
-		if !known || now.lastPosition < before.lastPosition || now != grown || len(statements) > probes {
+		if !known || now.lastPosition < before.lastPosition || now != grown || len(statements) > maxProbes {
 			return true, nil
 		}
 		if now != before {

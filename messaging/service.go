@@ -88,6 +88,8 @@ type Service struct {
 	writer *writing.Writer
 	tails  *following.Tails
 	offers *offers
+	// inboxes are those for which calls wait here.
+	inboxes *inboxWatches
 
 	followAgent AgentFollower
 	onPurged    []func(tx *database.Tx, intentNo int64) error
@@ -120,6 +122,7 @@ func New(cfg Config) *Service {
 	if cfg.Notifications {
 		s.relay = wake.NewRelay(s.db, s.logger, cfg.ObserveNotifications, s.hub)
 	}
+	s.inboxes = &inboxWatches{service: s, of: make(map[string]*inboxWatch)}
 	losses := newLossLog(s.logger, s.db.Now, cfg.ObserveLoss)
 	s.writer = writing.New(writing.Config{
 		DB: s.db, Intents: s.intents, Channels: s.channels, Hub: s.hub, Logger: s.logger,
@@ -208,6 +211,7 @@ func (s *Service) Start() {
 func (s *Service) Stop() {
 	s.writer.Stop()
 	s.tails.Stop()
+	s.inboxes.running.Wait()
 	s.offers.stop()
 	if s.relay != nil {
 		s.relay.Stop() // last, because it tells of the last commits

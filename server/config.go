@@ -68,6 +68,8 @@ type Config struct {
 	EventRetention   time.Duration `name:"event-retention" env:"OPENINTENT_EVENT_RETENTION" default:"0s" help:"How long logged events are kept; of older ones a checkpoint stays. 0 keeps them for ever."`
 	MaxStreams       int           `name:"max-streams" env:"OPENINTENT_MAX_STREAMS" default:"1000" help:"How many streams one caller may have open at once on this server."`
 	MaxStreamsPerKey int           `name:"max-streams-per-key" env:"OPENINTENT_MAX_STREAMS_PER_KEY" default:"10000" help:"How many streams all callers with one API key may have open at once on this server."`
+	MaxWaits         int           `name:"max-waits" env:"OPENINTENT_MAX_WAITS" default:"1000" help:"How many calls of one caller may wait at once on this server."`
+	MaxWaitsPerKey   int           `name:"max-waits-per-key" env:"OPENINTENT_MAX_WAITS_PER_KEY" default:"10000" help:"How many calls of all callers with one API key may wait at once on this server."`
 	QuotaMessages    int64         `name:"quota-messages-per-second" env:"OPENINTENT_QUOTA_MESSAGES_PER_SECOND" default:"0" help:"How many messages each API key may send in a second through this server; 0 is no bound."`
 	QuotaBytes       int64         `name:"quota-bytes-per-second" env:"OPENINTENT_QUOTA_BYTES_PER_SECOND" default:"0" help:"How many bytes of payload and metadata each API key may send in a second through this server; 0 is no bound."`
 	QuotaIntentBytes int64         `name:"quota-bytes-per-intent" env:"OPENINTENT_QUOTA_BYTES_PER_INTENT" default:"0" help:"How many bytes of messages and logged events one intent may hold, approximately; 0 is no bound."`
@@ -115,6 +117,8 @@ func DefaultConfig() Config {
 		Retention:        24 * time.Hour,
 		MaxStreams:       1000,
 		MaxStreamsPerKey: 10_000,
+		MaxWaits:         1000,
+		MaxWaitsPerKey:   10_000,
 		StopTimeout:      10 * time.Second,
 		Search:           true,
 		Notifications:    true,
@@ -140,6 +144,8 @@ func (c Config) validate() error {
 		{"OPENINTENT_RETENTION", c.Retention > 0},
 		{"OPENINTENT_MAX_STREAMS", c.MaxStreams > 0},
 		{"OPENINTENT_MAX_STREAMS_PER_KEY", c.MaxStreamsPerKey > 0},
+		{"OPENINTENT_MAX_WAITS", c.MaxWaits > 0},
+		{"OPENINTENT_MAX_WAITS_PER_KEY", c.MaxWaitsPerKey > 0},
 		{"OPENINTENT_STOP_TIMEOUT", c.StopTimeout > 0},
 		{"OPENINTENT_STATUS_CADENCE", c.StatusCadence > 0},
 	} {

@@ -88,7 +88,7 @@ type doorway struct {
 	// doors are those with one path, by it, and wide those that have all paths below theirs as well.
 	doors  map[string]openDoor
 	wide   []openDoor
-	limits *streamLimits
+	limits limits
 	// origins are those whose pages may come in, beside the host's own.
 	origins []string
 	// inside counts the requests that doors are serving. The HTTP server does not wait for those that became WebSockets.
@@ -101,7 +101,7 @@ type openDoor struct {
 	name, path string
 }
 
-func newDoorway(g *gateway, connection grpc.ClientConnInterface, limits *streamLimits, cfg Config) *doorway {
+func newDoorway(g *gateway, connection grpc.ClientConnInterface, limits limits, cfg Config) *doorway {
 	d := &doorway{gateway: g, doors: make(map[string]openDoor), limits: limits, origins: cfg.corsOrigins()}
 	for _, name := range cfg.doors() {
 		made := openDoor{doorMakers[name](connection, g.options, cfg), name, pathOfDoor(name)}
@@ -128,7 +128,7 @@ func (d *doorway) serve(w *trackedWriter, r *http.Request) bool {
 		return false
 	}
 	r = r.WithContext(peer.NewContext(r.Context(), clientOf(r)))
-	leave, err := d.admit(w, r)
+	who, leave, err := d.admit(w, r)
 	if err != nil {
 		made := toStatus(err)
 		d.gateway.note(r, made)
@@ -144,7 +144,8 @@ func (d *doorway) serve(w *trackedWriter, r *http.Request) bool {
 		r, end = spans.beginDoor(through.name, w, r)
 		defer end()
 	}
-	through.ServeHTTP(w, r.WithContext(doors.WithMemory(r.Context(), w)))
+	ctx := doors.WithWaits(doors.WithMemory(r.Context(), w), doorWaits{d.limits.waits, who})
+	through.ServeHTTP(w, r.WithContext(ctx))
 	d.count(through.name, w.status)
 	return true
 }
@@ -164,31 +165,31 @@ func (d *doorway) at(path string) (openDoor, bool) {
 
 // admit lets a request through to its door. It checks the page that the request comes from and the caller's credentials, counts the
 // request among the caller's streams, because it may wait, and reads the body as far as the caller's account has memory for it.
-func (d *doorway) admit(w *trackedWriter, r *http.Request) (leave func(), _ error) {
+func (d *doorway) admit(w *trackedWriter, r *http.Request) (who caller.Caller, leave func(), _ error) {
 	for _, origin := range r.Header.Values("Origin") {
 		if !sameOrigin(origin, r.Host, r.TLS != nil) && !slices.Contains(d.origins, origin) {
-			return nil, errDoorOrigin
+			return who, nil, errDoorOrigin
 		}
 	}
 	call := &restCall{}
 	who, _, err := d.gateway.identify(r, call)
 	if err != nil {
-		return nil, err
+		return who, nil, err
 	}
 	w.account = call.account
-	if leave, err = d.limits.enter(caller.NewContext(r.Context(), who)); err != nil {
-		return nil, err
+	if leave, err = d.limits.streams.enter(caller.NewContext(r.Context(), who)); err != nil {
+		return who, nil, err
 	}
 	if r.Method == http.MethodGet {
-		return leave, nil
+		return who, leave, nil
 	}
 	body, err := d.gateway.readAll(w, r, call.account)
 	if err != nil {
 		leave()
-		return nil, err
+		return who, nil, err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	return leave, nil
+	return who, leave, nil
 }
 
 // Hold counts what a caller has sent through a door on its account.

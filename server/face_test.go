@@ -105,7 +105,7 @@ func newFace(t *testing.T, level slog.Level) *face {
 	stopping, stop := context.WithCancel(context.Background())
 	f.stop = stop
 	logger := slog.New(slog.NewJSONHandler(f.log, &slog.HandlerOptions{Level: level}))
-	f.through, err = newInterceptors(stopping, keys, newStreamLimits(maxTestStreams, 100), f.metrics, logger)
+	f.through, err = newInterceptors(stopping, keys, testLimits(), f.metrics, logger)
 	require.NoError(t, err)
 	f.connections = newConnections(f.through.memory, logger)
 	server := newGRPCServer(DefaultConfig(), nil, f.through, f.connections)

@@ -40,7 +40,7 @@ type interceptors struct {
 	keys      *Keys
 	validator *validator
 	observer  *observer
-	limits    *streamLimits
+	limits    limits
 	public    *publicStreams
 	memory    *memory
 	scopes    scopes
@@ -51,7 +51,7 @@ type interceptors struct {
 }
 
 func newInterceptors(
-	stopping context.Context, keys *Keys, limits *streamLimits, metrics *metrics, logger *slog.Logger,
+	stopping context.Context, keys *Keys, limits limits, metrics *metrics, logger *slog.Logger,
 ) (*interceptors, error) {
 	rules, err := readContract()
 	if err != nil {
@@ -93,6 +93,11 @@ func (i *interceptors) one(
 		return nil, err
 	}
 	defer release()
+	defer func() {
+		if call.endWait != nil {
+			call.endWait()
+		}
+	}()
 	response, err = answer(ctx, call)
 	return response, i.keys.orEnded(call.key, causeOf(ctx, call.exchange.cause(err)))
 }
@@ -126,7 +131,7 @@ func (i *interceptors) enter(ctx context.Context, call *call) (leave func(), _ e
 	if call.method.access == public {
 		return i.public.enter(ctx)
 	}
-	return i.limits.enter(ctx)
+	return i.limits.streams.enter(ctx)
 }
 
 // preparedStream is a stream whose requests are checked and whose context carries the caller.
@@ -225,7 +230,7 @@ func (c *call) stopped() error {
 	return errStopping
 }
 
-// prepare fills a request from its headers, keeps it to the key's scope, and validates it.
+// prepare fills a request from its headers, keeps it to the key's scope, validates it, and counts a call that waits.
 func (i *interceptors) prepare(ctx context.Context, call *call, request any) error {
 	message, ok := request.(proto.Message)
 	if !ok || !call.method.validated {
@@ -239,7 +244,10 @@ func (i *interceptors) prepare(ctx context.Context, call *call, request any) err
 			return err
 		}
 	}
-	return i.validator.check(message)
+	if err := i.validator.check(message); err != nil {
+		return err
+	}
+	return i.beginWait(ctx, call, message)
 }
 
 // causeOf returns the reason for which the server itself ended the call's context, when that is why the call failed.

@@ -16,7 +16,7 @@ import (
 func BenchmarkInterceptors(b *testing.B) {
 	keys, err := LoadKeys("open,bound=agent-a", "")
 	require.NoError(b, err)
-	through, err := newInterceptors(b.Context(), keys, newStreamLimits(1, 100), newMetrics(), slog.New(slog.DiscardHandler))
+	through, err := newInterceptors(b.Context(), keys, testLimits(), newMetrics(), slog.New(slog.DiscardHandler))
 	require.NoError(b, err)
 	ctx := metadata.NewIncomingContext(b.Context(), metadata.Pairs("x-api-key", "bound", "idempotency-key", "k",
 		":authority", "localhost", "content-type", "application/grpc", "user-agent", "bench"))

@@ -198,7 +198,7 @@ func TestReloadEndsWaitsUnderKeysThatAreGone(t *testing.T) {
 	path := writeKeyFile(t, "", "- gone\n- rebound=agent-a\n- stays=agent-a|agent-b\n- key: roles\n")
 	keys, err := LoadKeys("fixed", path)
 	require.NoError(t, err)
-	through, err := newInterceptors(t.Context(), keys, newStreamLimits(1, 100), newMetrics(), slog.New(slog.DiscardHandler))
+	through, err := newInterceptors(t.Context(), keys, testLimits(), newMetrics(), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	began, finish := make(chan struct{}), make(chan struct{})
 	call := func(method, key string, request any) <-chan error {

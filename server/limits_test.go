@@ -18,8 +18,16 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
+// limitsOf returns limits of as many streams, and as many waits, for each caller and for each key.
+func limitsOf(most, mostPerKey int) limits {
+	return newLimits(Config{MaxStreams: most, MaxStreamsPerKey: mostPerKey, MaxWaits: most, MaxWaitsPerKey: mostPerKey})
+}
+
+// testLimits are those of the servers that tests make.
+func testLimits() limits { return limitsOf(maxTestStreams, 100) }
+
 func TestStreamsAreCountedByCaller(t *testing.T) {
-	limits := newStreamLimits(2, 100)
+	limits := limitsOf(2, 100).streams
 	enter := func(who caller.Caller) (func(), error) {
 		return limits.enter(caller.NewContext(t.Context(), who))
 	}
@@ -55,7 +63,7 @@ func TestStreamsAreCountedByCaller(t *testing.T) {
 
 // An unbound key that changes its agents' names has no more streams than one key may have.
 func TestStreamsAreCountedByKey(t *testing.T) {
-	limits := newStreamLimits(2, 3)
+	limits := limitsOf(2, 3).streams
 	enter := func(key, agent string) (func(), error) {
 		return limits.enter(caller.NewContext(t.Context(), caller.Caller{KeyID: key, Agent: agent}))
 	}
@@ -78,7 +86,7 @@ func TestStreamsAreCountedByKey(t *testing.T) {
 }
 
 func TestStreamsThatComeTogetherDoNotPassTheLimit(t *testing.T) {
-	limits := newStreamLimits(5, 100)
+	limits := limitsOf(5, 100).streams
 	ctx := caller.NewContext(t.Context(), caller.Caller{KeyID: "k", Agent: "a"})
 	var together sync.WaitGroup
 	outcomes := make(chan error, 50)

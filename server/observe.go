@@ -50,6 +50,8 @@ type call struct {
 	scope *caller.Scope
 	// key is the caller's if the call waits, because it may be over before the wait is; otherwise nil.
 	key *apiKey
+	// endWait ends the call's wait; nil if it is not counted as one.
+	endWait func()
 }
 
 func (o *observer) begin(ctx context.Context, fullMethod string, called *method, streaming bool) *call {

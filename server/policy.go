@@ -174,6 +174,8 @@ type method struct {
 	validated bool
 	// manyRequests is true when the client streams too.
 	manyRequests bool
+	// patience is the field wait_seconds; nil when the request has none.
+	patience protoreflect.FieldDescriptor
 	// expectedVersion and idempotencyKey are the fields that headers fill. They are nil when the request has no such
 	// field, and when a call has many requests, because a header applies to the whole call.
 	expectedVersion protoreflect.FieldDescriptor
@@ -200,6 +202,7 @@ func listMethods() (map[string]*method, error) {
 			input:        described.Input(),
 			validated:    own,
 			manyRequests: described.IsStreamingClient(),
+			patience:     described.Input().Fields().ByName(patienceField),
 			places:       placesOf(described.Input()),
 		}
 		if !called.manyRequests {

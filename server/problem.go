@@ -25,7 +25,7 @@ type problem struct {
 }
 
 // numericMembers are the metadata that become numbers in JSON.
-var numericMembers = []string{"current_version", "max_streams"}
+var numericMembers = []string{"current_version", "max_streams", "max_waits", "max_waits_per_key"}
 
 func newProblem(made *status.Status) problem { return newProblemWithin("", made) }
 

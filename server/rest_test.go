@@ -48,7 +48,7 @@ func newRESTThatPings(t *testing.T, keepAlive time.Duration) *rest {
 	stopping, stop := context.WithCancel(context.Background())
 	r.stop = stop
 	logger := slog.New(slog.NewJSONHandler(r.log, nil))
-	through, err := newInterceptors(stopping, keys, newStreamLimits(maxTestStreams, 100), r.metrics, logger)
+	through, err := newInterceptors(stopping, keys, testLimits(), r.metrics, logger)
 	require.NoError(t, err)
 	scripted := func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		return through.unary(ctx, request, info, func(ctx context.Context, request any) (any, error) {

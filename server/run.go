@@ -148,7 +148,7 @@ func newServer(
 	spans *spans, logger *slog.Logger,
 ) (*server, error) {
 	stopping, stopNow := context.WithCancel(context.Background())
-	through, err := newInterceptors(stopping, keys, newStreamLimits(cfg.MaxStreams, cfg.MaxStreamsPerKey), metrics, logger)
+	through, err := newInterceptors(stopping, keys, newLimits(cfg), metrics, logger)
 	if err != nil {
 		stopNow()
 		return nil, err

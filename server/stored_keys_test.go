@@ -370,7 +370,7 @@ func TestAReadOnlyKeyOnlyReads(t *testing.T) {
 	h := newKeyHouse(t)
 	reader := h.create(t, &openintentv1.CreateKeyRequest{Agents: []string{"a"}, ReadOnly: true})
 	writer := h.create(t, &openintentv1.CreateKeyRequest{Agents: []string{"a"}})
-	through, err := newInterceptors(t.Context(), h.known, newStreamLimits(1, 100), newMetrics(), slog.New(slog.DiscardHandler))
+	through, err := newInterceptors(t.Context(), h.known, testLimits(), newMetrics(), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	for name, method := range through.methods {
 		if method.access == public {

@@ -18,7 +18,7 @@ import (
 func BenchmarkUnaryCall(b *testing.B) {
 	keys, err := LoadKeys("open,bound=agent-a", "")
 	require.NoError(b, err)
-	through, err := newInterceptors(b.Context(), keys, newStreamLimits(1, 100), newMetrics(), slog.New(slog.DiscardHandler))
+	through, err := newInterceptors(b.Context(), keys, testLimits(), newMetrics(), slog.New(slog.DiscardHandler))
 	require.NoError(b, err)
 	server := newGRPCServer(DefaultConfig(), nil, through, newConnections(through.memory, slog.New(slog.DiscardHandler)))
 	service := &scriptedMessages{send: func(context.Context, *openintentv1.SendMessageRequest) (*openintentv1.Message, error) {

@@ -11,6 +11,14 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
+const (
+	// tooManyWaits is the reason with which the contract refuses to wait. Where the door counts the waits itself, it refuses a
+	// question before it is asked; elsewhere the question is asked by then.
+	tooManyWaits = "TOO_MANY_WAITS"
+	// waitForThis says how to go on without an answer.
+	waitForThis = "wait for this message"
+)
+
 // mostAnswers is how many answers the contract gives at most, and waits for.
 const mostAnswers = 1000
 
@@ -57,7 +65,7 @@ func (s *session) lookForAnswers(ctx context.Context, a *awaited, patience time.
 		answer.Cursor = strconv.Itoa(seen)
 	}
 	if !answer.Answered && answer.Over == "" {
-		answer.Next = "wait for this message"
+		answer.Next = waitForThis
 	}
 	return found{answer: answer, ready: answer.Answered || answer.Over != "", withdrawn: answer.Over == overDeleted}, nil
 }

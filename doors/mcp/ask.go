@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"openintent/doors"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -30,6 +31,12 @@ var ask = newTool("ask", "Ask an agent or role:x, and wait for the answer.",
 		if err != nil {
 			return nil, err
 		}
+		timeout := seconds(request.GetExpiresInSeconds())
+		ctx, end, err := s.beginWait(ctx, timeout)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
 		question, err := s.caller.Messages.SendMessage(ctx, request)
 		if err != nil {
 			return nil, err
@@ -37,7 +44,11 @@ var ask = newTool("ask", "Ask an agent or role:x, and wait for the answer.",
 		asked := &awaited{
 			Subject: anAnswer, Channel: question.GetChannelId(), Message: question.GetId(), Enough: given.enough(request.GetCollect()),
 		}
-		return s.await(ctx, asked, time.Now(), seconds(request.GetExpiresInSeconds()))
+		answer, err := s.await(ctx, asked, time.Now(), timeout)
+		if err != nil && doors.RefusalOf(err).Reason == tooManyWaits {
+			return questionAnswer{Message: question.GetId(), Next: waitForThis}, nil
+		}
+		return answer, err
 	})
 
 type askArguments struct {

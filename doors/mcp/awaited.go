@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"openintent/doors"
 	"openintent/fault"
 )
 
@@ -70,6 +71,15 @@ func (s *session) await(ctx context.Context, a *awaited, began time.Time, timeou
 	}
 	tasks.make(task{awaited: *a, Agent: s.caller.Agent, From: began.UnixMilli(), Until: began.UnixMilli() + timeout.Milliseconds()})
 	return nil, nil
+}
+
+// beginWait counts a tool's wait before the tool does anything, or refuses it. Nothing waits for a client that takes a task, or
+// that does not want to wait. end must be called unless there is an error.
+func (s *session) beginWait(ctx context.Context, timeout time.Duration) (waiting context.Context, end func(), _ error) {
+	if timeout == 0 || tasksOf(ctx) != nil {
+		return ctx, func() {}, nil
+	}
+	return doors.WaitsOf(s.ended).Begin(ctx)
 }
 
 // errCursor refuses a cursor that no answer of wait had.

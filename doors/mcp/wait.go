@@ -24,6 +24,11 @@ var wait = newTool("wait", "Wait for messages of others in your inbox, on a chan
 		if timeout < 0 || timeout > longestTimeout {
 			return nil, fault.BadField("timeout_s", "must be from 0 to %d.", longestTimeout)
 		}
+		ctx, end, err := s.beginWait(ctx, seconds(timeout))
+		if err != nil {
+			return nil, err
+		}
+		defer end()
 		a, err := s.subject(ctx, given.For)
 		if err != nil {
 			return nil, err

@@ -63,6 +63,12 @@ func Each(t *testing.T, test func(t *testing.T, h *Server)) {
 	databasetest.EachURL(t, func(t *testing.T, url string) { test(t, Start(t, Options{URL: url})) })
 }
 
+// EachWith does what Each does, with further settings.
+func EachWith(t *testing.T, configure func(*server.Config), test func(t *testing.T, h *Server)) {
+	t.Helper()
+	databasetest.EachURL(t, func(t *testing.T, url string) { test(t, Start(t, Options{URL: url, Configure: configure})) })
+}
+
 // EachProcess does what Each does, with a separate process for each server.
 func EachProcess(t *testing.T, test func(t *testing.T, h *Server)) {
 	t.Helper()

@@ -11,6 +11,9 @@ import (
 // reads the store, unless what was stored was handed over with the wake-up (handover.go). So a lost wake-up delays but
 // loses nothing, because everyone who waits also looks again after a while without one.
 //
+// Whoever listens under very many topics for many others asks which of them were woken (ListenNoting). So each replica has one
+// listener for each agent whose inbox is awaited, and an index from intents to these agents, however many calls wait.
+//
 // Those who wait listen under topics: the followers of a channel under its key, an asker under its request's id. Only
 // answers to its own request wake an asker, so a busy channel does not wake all its askers.
 type Hub struct {
@@ -33,6 +36,10 @@ type Listener struct {
 
 	// looks is true when the listener takes nothing that is handed over, and always looks.
 	looks bool
+
+	// noting is true when the listener notes under which topics it was woken.
+	noting bool
+	noted  notes
 
 	// agent is the agent that awaits an answer; it is empty for other parties.
 	agent   string
@@ -71,6 +78,14 @@ func (h *Hub) Listen(topics ...any) *Listener { return h.ListenFor("", topics...
 // ListenLooking is Listen for a party that takes nothing that is handed over: it is only woken, and looks.
 func (h *Hub) ListenLooking(topics ...any) *Listener {
 	l := &Listener{hub: h, wake: make(chan struct{}, 1), looks: true}
+	l.Also(topics...)
+	return l
+}
+
+// ListenNoting is ListenLooking for a party that listens under so many topics that it wants to know which ones were woken
+// (Noted).
+func (h *Hub) ListenNoting(topics ...any) *Listener {
+	l := &Listener{hub: h, wake: make(chan struct{}, 1), looks: true, noting: true}
 	l.Also(topics...)
 	return l
 }
@@ -157,7 +172,7 @@ func (h *Hub) WakeWith(stored func(heard []any) map[any]*Handover, topics ...any
 		h.mutex.Lock()
 		for _, topic := range heard {
 			for l := range h.listeners[topic] {
-				l.give(given[topic])
+				l.give(topic, given[topic])
 			}
 		}
 		h.mutex.Unlock()
@@ -232,7 +247,7 @@ func (h *Hub) wakeHere(topics ...any) {
 	defer h.mutex.Unlock()
 	for _, topic := range topics {
 		for l := range h.listeners[topic] {
-			l.Signal()
+			l.give(topic, nil)
 		}
 	}
 }
@@ -247,17 +262,24 @@ func (l *Listener) Take() (given []*Handover, look bool) {
 	return given, look || l.looks
 }
 
-// Signal asks the listener to look again.
-func (l *Listener) Signal() { l.give(nil) }
+// Noted returns the topics under which the listener was woken since the last time. all is true when there is more than they
+// say, because the listener was signalled without a topic.
+func (l *Listener) Noted() (topics map[any]struct{}, all bool) { return l.noted.take() }
 
-// give wakes the listener with what was stored; nil means that it has to look for itself.
-func (l *Listener) give(stored *Handover) {
+// Signal asks the listener to look again.
+func (l *Listener) Signal() { l.give(nil, nil) }
+
+// give wakes the listener under a topic, nil standing for all, with what was stored; nil means that it has to look for itself.
+func (l *Listener) give(topic any, stored *Handover) {
 	if l.calls != nil {
 		l.calls()
 		return
 	}
 	if !l.looks {
 		l.mailbox.put(stored)
+	}
+	if l.noting {
+		l.noted.add(topic)
 	}
 	select {
 	case l.wake <- struct{}{}:

@@ -1,0 +1,252 @@
+package messaging
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"openintent/caller"
+	"openintent/database"
+	"openintent/fault"
+	"openintent/messaging/wake"
+)
+
+// slowLooks is how many turns of the slow timer pass until a watch reads the pages of its waits although nothing seems to have
+// come. The state says whether anything has, so this only makes sure.
+const slowLooks = 12
+
+// inboxWatches are the agents for whose inboxes calls wait here. All waits for one inbox share a watch: one listener, one state,
+// and one goroutine that reads. So a further wait costs the same, however many intents reach the agent, and waking it costs no
+// read of its own.
+type inboxWatches struct {
+	service *Service
+	running sync.WaitGroup
+
+	mutex sync.Mutex
+	of    map[string]*inboxWatch
+}
+
+// inboxWatch watches one agent's inbox for as long as calls wait for it.
+//
+//	wake-ups ──> which intents have changed? ──> anything for the agent? ──> a page for each query ──> its waits
+//
+// Whatever is committed after the watch has read the agent's state wakes it, because it listens before it reads. A wait that
+// joins has yet to see what came between its first look and now, so the next turn reads its page in any case.
+type inboxWatch struct {
+	agent    string
+	service  *Service
+	listener *wake.Listener
+	// ctx ends when nobody waits any more.
+	ctx context.Context
+	end context.CancelFunc
+	// joined is filled when a wait has joined.
+	joined chan struct{}
+
+	// queries are what the waits wait for. The mutex of inboxWatches guards them.
+	queries map[string]*inboxWaits
+
+	// The rest is the goroutine's own. state is what the watch knows of the agent, and listened the intents that it listens for.
+	state    inboxState
+	begun    bool
+	listened map[int64]struct{}
+	role     string
+	// differs is true until the pages have been read that may differ.
+	differs bool
+	// ticks counts the turns of the slow timer since all pages were read.
+	ticks int
+}
+
+// inboxWaits are waits for the same page of an inbox.
+type inboxWaits struct {
+	query inboxQuery
+	calls map[*inboxWait]struct{}
+	// fresh is true while the page has not been read since the last of them joined. latest is the page, nil before it was read.
+	fresh  bool
+	latest *inbox
+}
+
+// inboxWait is one call that waits.
+type inboxWait struct {
+	watch *inboxWatch
+	key   string
+	// came gets a page that is not empty, or why there will be none.
+	came chan inboxCame
+}
+
+type inboxCame struct {
+	page *inbox
+	err  error
+}
+
+// key identifies a query among those of one agent. Queries with the same key have the same page.
+func (q inboxQuery) key() string {
+	return fmt.Sprintf("%s %q %t %p %v %d %v %t", q.by.KeyID, q.by.Agent, q.by.IsOperator, q.by.Scope, q.after, q.limit, q.policies, q.attention)
+}
+
+// join begins to wait. The caller must call leave.
+func (w *inboxWatches) join(q inboxQuery) *inboxWait {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	watch := w.of[q.agent]
+	if watch == nil {
+		watch = &inboxWatch{
+			agent: q.agent, service: w.service, joined: make(chan struct{}, 1), queries: make(map[string]*inboxWaits),
+			listener: w.service.hub.ListenNoting(wake.AgentTopic(q.agent), wake.AudienceTopic(q.agent)),
+			listened: make(map[int64]struct{}),
+		}
+		watch.ctx, watch.end = context.WithCancel(context.Background())
+		w.of[q.agent] = watch
+		w.running.Go(func() { watch.run(w) })
+	}
+	joined := &inboxWait{watch: watch, key: q.key(), came: make(chan inboxCame, 1)}
+	waits := watch.queries[joined.key]
+	if waits == nil {
+		waits = &inboxWaits{query: q, calls: make(map[*inboxWait]struct{})}
+		watch.queries[joined.key] = waits
+	}
+	waits.calls[joined], waits.fresh = struct{}{}, true
+	select {
+	case watch.joined <- struct{}{}:
+	default:
+	}
+	return joined
+}
+
+// leave ends a wait. It returns the latest page for it, and nil if none was read.
+func (w *inboxWatches) leave(left *inboxWait) (latest *inbox) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	watch := left.watch
+	if waits := watch.queries[left.key]; waits != nil {
+		latest = waits.latest
+		if delete(waits.calls, left); len(waits.calls) == 0 {
+			delete(watch.queries, left.key)
+		}
+	}
+	if len(watch.queries) == 0 && w.of[watch.agent] == watch {
+		delete(w.of, watch.agent)
+		watch.end()
+		watch.listener.Close()
+	}
+	return latest
+}
+
+// run takes turns until nobody waits any more.
+func (w *inboxWatch) run(all *inboxWatches) {
+	defer w.listener.Close() // a turn under way may have listened for more
+	timer := time.NewTimer(w.service.lookAgain)
+	defer timer.Stop()
+	for {
+		tick := false
+		select {
+		case <-w.joined:
+		case <-w.listener.Woken():
+		case <-timer.C:
+			tick = true
+		case <-w.ctx.Done():
+			return
+		}
+		err := w.turn(all, tick)
+		timer.Reset(w.service.lookAgain)
+		switch {
+		case err == nil, w.ctx.Err() != nil:
+		case database.IsUnavailable(err):
+			w.begun = false // what woke this turn is forgotten, so the next one reads everything
+			w.service.logger.Warn("calls that wait for an inbox could not look into it; they look again", "error", err)
+		default:
+			w.begun = false
+			all.deliver(w, w.all(all), inboxCame{err: err})
+		}
+	}
+}
+
+// turn finds out whether anything may have come for the agent, and reads the pages that may differ.
+func (w *inboxWatch) turn(all *inboxWatches, tick bool) (err error) {
+	defer fault.Recover(&err) // nobody else recovers on this goroutine
+	reading, ok := w.reading(all)
+	if !ok {
+		return nil
+	}
+	if err := w.refresh(reading, tick); err != nil {
+		return err
+	}
+	if w.ticks++; !tick {
+		w.ticks--
+	}
+	if w.ticks >= slowLooks {
+		w.differs = true
+	}
+	for _, waits := range w.due(all) {
+		page, err := w.service.lookIntoInbox(caller.NewContext(w.ctx, waits.query.by), waits.query)
+		switch {
+		case database.IsUnavailable(err), w.ctx.Err() != nil:
+			w.differs = true
+			return err
+		case err != nil || len(page.items) > 0:
+			all.deliver(w, []*inboxWaits{waits}, inboxCame{page, err})
+		default:
+			all.saw(waits, page)
+		}
+	}
+	if w.differs {
+		w.differs, w.ticks = false, 0
+	}
+	return nil
+}
+
+// reading returns the context in which the watch reads: that of one of the callers who wait. ok is false if nobody does.
+func (w *inboxWatch) reading(all *inboxWatches) (_ context.Context, ok bool) {
+	all.mutex.Lock()
+	defer all.mutex.Unlock()
+	for _, waits := range w.queries {
+		return caller.NewContext(w.ctx, waits.query.by), true
+	}
+	return nil, false
+}
+
+// all returns all waits.
+func (w *inboxWatch) all(watches *inboxWatches) (all []*inboxWaits) {
+	watches.mutex.Lock()
+	defer watches.mutex.Unlock()
+	for _, waits := range w.queries {
+		all = append(all, waits)
+	}
+	return all
+}
+
+// due returns the waits whose page is to be read now: all of them if something may have come, and else those that have just
+// begun.
+func (w *inboxWatch) due(watches *inboxWatches) (due []*inboxWaits) {
+	watches.mutex.Lock()
+	defer watches.mutex.Unlock()
+	for _, waits := range w.queries {
+		if waits.fresh || w.differs {
+			waits.fresh = false
+			due = append(due, waits)
+		}
+	}
+	return due
+}
+
+// deliver ends waits. The calls leave by themselves.
+func (w *inboxWatches) deliver(watch *inboxWatch, to []*inboxWaits, came inboxCame) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	for _, waits := range to {
+		for call := range waits.calls {
+			select {
+			case call.came <- came:
+			default: // it has been told before
+			}
+		}
+	}
+}
+
+// saw notes a page that was empty.
+func (w *inboxWatches) saw(waits *inboxWaits, page *inbox) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	page.state = inboxState{} // the watch has it
+	waits.latest = page
+}

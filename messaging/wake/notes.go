@@ -1,0 +1,34 @@
+package wake
+
+import "sync"
+
+// notes are the topics under which a listener was woken and has not looked yet. There are no more than it listens under.
+type notes struct {
+	mutex  sync.Mutex
+	topics map[any]struct{}
+	all    bool
+}
+
+// add notes a topic; nil stands for all.
+func (n *notes) add(topic any) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	switch {
+	case topic == nil:
+		n.all, n.topics = true, nil
+	case n.all:
+	case n.topics == nil:
+		n.topics = map[any]struct{}{topic: {}}
+	default:
+		n.topics[topic] = struct{}{}
+	}
+}
+
+// take empties the notes.
+func (n *notes) take() (topics map[any]struct{}, all bool) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	topics, all = n.topics, n.all
+	n.topics, n.all = nil, false
+	return topics, all
+}
