@@ -15,7 +15,7 @@ import (
 // sweepBatch is how many invites one sweep ends at most.
 const sweepBatch = 100
 
-// ErrEnded means that an invite is not accepted any more.
+// ErrEnded means that an invite is not accepted any more, or is paused.
 var ErrEnded = errors.New("the invite has ended")
 
 // Join lets a guest in with an invite: it takes the name and makes the guest a member of the channel. A guest that came before
@@ -38,7 +38,7 @@ func (s *Service) Join(ctx context.Context, invite *keys.Key, agent string) erro
 			return err
 		}
 		head := heads.Get(invite.Invite.IntentNo)
-		if key.Ended(head.Now()) { // as of after the lock, so that none comes after the others have left
+		if key.Ended(head.Now()) || s.keys.Paused(key) != "" { // as of after the lock, so that none comes after the others have left
 			return ErrEnded
 		}
 		if came, err = keys.Welcome(tx, key, agent); err != nil || !came {

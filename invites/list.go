@@ -35,9 +35,9 @@ func (s *Service) ListInvites(
 	if err != nil {
 		return nil, err
 	}
-	messages, now := make([]*openintentv1.Invite, len(found)), s.db.Now()
+	messages := make([]*openintentv1.Invite, len(found))
 	for i, key := range found {
-		messages[i] = message(key, now)
+		messages[i] = s.message(key)
 	}
 	response := &openintentv1.ListInvitesResponse{}
 	response.Invites, response.NextCursor = pages.Close(page, messages, func(i int) []any {

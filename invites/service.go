@@ -70,7 +70,30 @@ func (s *Service) CreateInvite(
 		return nil, err
 	}
 	s.keys.Changed(ctx, "an invite was made", key, c)
-	return &openintentv1.IssuedInvite{Invite: message(key, s.db.Now()), Secret: secret}, nil
+	return &openintentv1.IssuedInvite{Invite: s.message(key), Secret: secret}, nil
+}
+
+// UpdateInvite makes the caller's key the maker of an invite. It counts as a message, as CreateInvite does.
+func (s *Service) UpdateInvite(ctx context.Context, req *openintentv1.UpdateInviteRequest) (*openintentv1.Invite, error) {
+	c, err := caller.Known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Quota.Take(0); err != nil {
+		return nil, err
+	}
+	var key *keys.Key
+	err = s.channels.Manage(ctx, req.GetChannelId(), func(tx *database.Tx, m channels.Managed) error {
+		if key, err = keys.LockInvite(tx, m.ID, req.GetInviteId()); err != nil {
+			return err
+		}
+		return keys.TakeOver(tx, key, c)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.keys.Changed(ctx, "an invite was taken over", key, c)
+	return s.message(key), nil
 }
 
 // RevokeInvite ends an invite, and its guests' memberships. An invite that is revoked already stays as it is.
@@ -92,11 +115,11 @@ func (s *Service) RevokeInvite(ctx context.Context, req *openintentv1.RevokeInvi
 		return nil, err
 	}
 	if !changed {
-		return message(key, s.db.Now()), nil
+		return s.message(key), nil
 	}
 	s.keys.Changed(ctx, "an invite was revoked", key, c) // the streams end first, so that they say why
 	if err := s.letGo(ctx, key); err != nil {
 		s.logger.Warn("could not take a revoked invite's guests off the member list; the sweep will", "key", key.ID, "error", err)
 	}
-	return message(key, s.db.Now()), nil
+	return s.message(key), nil
 }

@@ -26,14 +26,18 @@ func draftOf(ctx context.Context, req *openintentv1.CreateInviteRequest) (draft 
 	return draft, c, err
 }
 
-// message returns an invite as clients see it at a time.
-func message(k *keys.Key, now time.Time) *openintentv1.Invite {
-	return &openintentv1.Invite{
-		Id: k.ID, ChannelId: k.Invite.ChannelID, Label: k.Label, Status: keys.Status(k, now),
+// message returns an invite as clients see it now.
+func (s *Service) message(k *keys.Key) *openintentv1.Invite {
+	m := &openintentv1.Invite{
+		Id: k.ID, ChannelId: k.Invite.ChannelID, Label: k.Label, Status: keys.Status(k, s.db.Now()),
 		Agents: k.Agents, ExpectedAgents: k.Invite.Expected, MaxAgents: int32(k.Invite.MaxAgents), ReadOnly: k.ReadOnly,
 		CreatedAt: stamp(k.CreatedAt), CreatedBy: k.Invite.By, ExpiresAt: stamp(k.ExpiresAt),
 		LastUsedAt: stamp(k.LastUsedAt), RevokedAt: stamp(k.RevokedAt),
 	}
+	if reason := s.keys.Paused(k); reason != "" {
+		m.PausedReason = &reason
+	}
+	return m
 }
 
 // stamp returns a time as the contract writes it; nil for zero.

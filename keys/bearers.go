@@ -2,6 +2,7 @@ package keys
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"openintent/database"
@@ -16,7 +17,7 @@ func (s *Service) Tag(ctx context.Context) (tag int64, err error) {
 	return tag, err
 }
 
-// Live returns all keys that are accepted now, with the tag to which they belong.
+// Live returns all keys that are accepted now, with the tag to which they belong. Paused invites are not among them.
 func (s *Service) Live(ctx context.Context) (keys []*Key, tag int64, err error) {
 	err = s.db.Read(ctx, func(tx *database.Tx) (err error) {
 		if tag, err = readTag(tx); err != nil {
@@ -25,7 +26,7 @@ func (s *Service) Live(ctx context.Context) (keys []*Key, tag int64, err error) 
 		keys, err = read(tx, tx.Gorm().Where(live, database.Micros(s.db.Now())))
 		return err
 	})
-	return keys, tag, err
+	return slices.DeleteFunc(keys, func(k *Key) bool { return s.Paused(k) != "" }), tag, err
 }
 
 // NoteUse notes that these keys were used at a time, unless a later use is noted already.

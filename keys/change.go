@@ -8,7 +8,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// RevokeKey ends a key. A key that is revoked already stays as it is.
+// RevokeKey ends a key, and lists what pauses with it. A key that is revoked already stays as it is.
 func (s *Service) RevokeKey(ctx context.Context, req *openintentv1.RevokeKeyRequest) (*openintentv1.Key, error) {
 	c, err := operator(ctx)
 	if err != nil {
@@ -16,15 +16,19 @@ func (s *Service) RevokeKey(ctx context.Context, req *openintentv1.RevokeKeyRequ
 	}
 	var key *Key
 	var changes bool
+	var paused *openintentv1.PausedByKey
 	err = s.db.Write(ctx, func(tx *database.Tx) (err error) {
 		if key, err = lock(tx, req.GetKeyId()); err != nil {
 			return err
 		}
-		if changes = key.RevokedAt.IsZero(); !changes {
-			return nil
+		if changes = key.RevokedAt.IsZero(); changes {
+			key.revoke(tx.Now())
+			if err := store(tx, key); err != nil {
+				return err
+			}
 		}
-		key.revoke(tx.Now())
-		return store(tx, key)
+		paused, err = s.pausedBy(tx, key.ID)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -32,7 +36,9 @@ func (s *Service) RevokeKey(ctx context.Context, req *openintentv1.RevokeKeyRequ
 	if changes {
 		s.changed(ctx, "a key was revoked", key, c)
 	}
-	return message(key, s.db.Now()), nil
+	shown := s.message(key)
+	shown.Paused = paused
+	return shown, nil
 }
 
 // RotateKey gives a key a new secret and returns the key with it.
@@ -61,7 +67,7 @@ func (s *Service) RotateKey(ctx context.Context, req *openintentv1.RotateKeyRequ
 		return nil, err
 	}
 	s.changed(ctx, "a key was rotated", key, c)
-	return &openintentv1.IssuedKey{Key: message(key, s.db.Now()), Secret: secret}, nil
+	return &openintentv1.IssuedKey{Key: s.message(key), Secret: secret}, nil
 }
 
 // store saves a key that the transaction has locked and changed.

@@ -49,16 +49,11 @@ func (s *Service) CreateKey(ctx context.Context, req *openintentv1.CreateKeyRequ
 		return nil, err
 	}
 	s.changed(ctx, "a key was created", draft, c)
-	return &openintentv1.IssuedKey{Key: message(draft, draft.CreatedAt), Secret: secret}, nil
+	return &openintentv1.IssuedKey{Key: s.message(draft), Secret: secret}, nil
 }
 
-// maker returns what created_by shows of the caller's key.
-func maker(c caller.Caller) string {
-	if isID(c.KeyID) {
-		return c.KeyID
-	}
-	return configured
-}
+// maker returns what created_by shows of who calls.
+func maker(c caller.Caller) string { return ShownMaker(c.KeyID, c.Subject) }
 
 // readDraft reads a request and checks what can be checked without the database.
 func readDraft(req *openintentv1.CreateKeyRequest) (*Key, error) {

@@ -14,6 +14,8 @@ var (
 		"The database has no key of that id; keys of the server's configuration are not in it.")
 	errEnded = fault.New(fault.Conflict, "KEY_ENDED",
 		"The key has expired or was revoked, and stays so; create a new one.")
+	errInviteEnded = fault.New(fault.Conflict, "INVITE_ENDED",
+		"The invite has expired or was revoked, and stays so; make a new one.")
 	errInviteNotFound = fault.New(fault.NotFound, "INVITE_NOT_FOUND", "The channel has no invite of that id.")
 	// ErrNameTaken refuses a guest the name of another.
 	ErrNameTaken = fault.New(fault.AlreadyExists, "AGENT_NAME_TAKEN",

@@ -34,6 +34,8 @@ type Invite struct {
 	Expected []string
 	// By is the agent that made it, under the key with the id ByKey.
 	By, ByKey string
+	// maker is what became of that key.
+	maker fate
 }
 
 // InviteDraft describes an invite that is to be made.
@@ -181,4 +183,23 @@ func EndedInvites(tx *database.Tx, limit int) ([]*Key, error) {
 // GuestsLeft notes that the guests of an ended invite have left.
 func GuestsLeft(tx *database.Tx, k *Key) error {
 	return tx.Pipeline(database.Statement{SQL: "UPDATE api_keys SET guests_left = true WHERE key_id = ?", Args: []any{k.ID}})
+}
+
+// TakeOver makes a caller's key the maker of an invite that the transaction has locked, so that it is not paused any more because of the
+// one before. Call Changed after the commit.
+func TakeOver(tx *database.Tx, k *Key, by caller.Caller) error {
+	if k.Ended(tx.Now()) {
+		return errInviteEnded
+	}
+	if k.Invite.ByKey == by.KeyID {
+		return nil
+	}
+	if err := changeTag(tx); err != nil {
+		return err
+	}
+	if err := checkRoom(tx, Invite{ByKey: by.KeyID, MaxAgents: k.Invite.MaxAgents}, tx.Now()); err != nil {
+		return err
+	}
+	k.Invite.ByKey, k.Invite.maker = by.KeyID, fate{}
+	return tx.Pipeline(database.Statement{SQL: "UPDATE api_keys SET invited_by_key = ? WHERE key_id = ?", Args: []any{by.KeyID, k.ID}})
 }

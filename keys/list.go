@@ -31,7 +31,7 @@ func (s *Service) ListKeys(ctx context.Context, req *openintentv1.ListKeysReques
 	}
 	messages := make([]*openintentv1.Key, len(keys))
 	for i, key := range keys {
-		messages[i] = message(key, now)
+		messages[i] = s.message(key)
 	}
 	response := &openintentv1.ListKeysResponse{}
 	response.Keys, response.NextCursor = pages.Close(page, messages, func(i int) []any {

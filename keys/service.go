@@ -25,6 +25,9 @@ type Service struct {
 	db        *database.DB
 	logger    *slog.Logger
 	onChanged []func(ctx context.Context)
+	// configured reports whether the server's configuration has a key; nil if nobody says. madeWith lists subscriptions.
+	configured func(id string) bool
+	madeWith   func(tx *database.Tx, keyID string, limit int) ([]string, error)
 }
 
 // New makes a Service.
@@ -74,13 +77,16 @@ func (s *Service) GetKey(ctx context.Context, req *openintentv1.GetKeyRequest) (
 	if _, err := operator(ctx); err != nil {
 		return nil, err
 	}
-	var key *Key
-	err := s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
-		key, err = find(tx, req.GetKeyId())
+	var shown *openintentv1.Key
+	err := s.db.Read(ctx, func(tx *database.Tx) error {
+		key, err := find(tx, req.GetKeyId())
+		if err != nil {
+			return err
+		}
+		if shown = s.message(key); key.Ended(s.db.Now()) {
+			shown.Paused, err = s.pausedBy(tx, key.ID)
+		}
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return message(key, s.db.Now()), nil
+	return shown, err
 }

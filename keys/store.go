@@ -182,7 +182,10 @@ func read(tx *database.Tx, query *gorm.DB) ([]*Key, error) {
 			return nil, err
 		}
 	}
-	return keys, addGuests(tx, keys)
+	if err := addGuests(tx, keys); err != nil {
+		return nil, err
+	}
+	return keys, addMakers(tx, keys)
 }
 
 func timeOf(micros *int64) time.Time {

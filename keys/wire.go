@@ -8,8 +8,9 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// message returns a key as clients see it at a time.
-func message(k *Key, now time.Time) *openintentv1.Key {
+// message returns a key as clients see it now.
+func (s *Service) message(k *Key) *openintentv1.Key {
+	now := s.db.Now()
 	m := &openintentv1.Key{
 		Id: k.ID, Label: k.Label, Status: Status(k, now), Operator: k.Operator, Agents: k.Agents, Roles: k.Roles,
 		ReadOnly: k.ReadOnly, Human: k.Human, MessagesPerSecond: k.MessagesPerSecond, BytesPerSecond: k.BytesPerSecond,
@@ -21,6 +22,9 @@ func message(k *Key, now time.Time) *openintentv1.Key {
 	}
 	if k.Former != nil && k.Former.ExpiresAt.After(now) {
 		m.FormerSecretExpiresAt = stamp(k.Former.ExpiresAt)
+	}
+	if reason := s.Paused(k); reason != "" {
+		m.PausedReason = &reason
 	}
 	return m
 }

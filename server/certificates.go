@@ -96,7 +96,7 @@ func (c *certificates) find(ctx context.Context) (*apiKey, error) {
 	}
 	id := credentialID("certificate", name)
 	key := &apiKey{
-		id: id, keySettings: keySettings{bound: true, agents: []string{name}}, quota: c.quotas.of(id),
+		id: id, subject: "certificate " + name, keySettings: keySettings{bound: true, agents: []string{name}}, quota: c.quotas.of(id),
 		until: endOf(chains), over: errCertificateExpired, valid: context.Background(),
 	}
 	if key.expired(c.now()) {

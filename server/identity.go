@@ -66,6 +66,7 @@ func (k *Keys) identify(ctx context.Context, md metadata.MD) (caller.Caller, *ap
 	who := caller.Caller{
 		Agent:         named,
 		KeyID:         key.id,
+		Subject:       key.subject,
 		KeyAgents:     key.agents,
 		KeyRoles:      key.roles,
 		Scope:         key.scope,

@@ -48,6 +48,8 @@ type apiKey struct {
 	digest [sha256.Size]byte
 	// id identifies the key without revealing it, and stays the same across restarts and rotations.
 	id string
+	// subject is that of a token or a certificate (caller.Caller).
+	subject string
 	keySettings
 	quota *caller.Quota
 
@@ -117,8 +119,8 @@ func LoadKeys(list, path string) (*Keys, error) {
 }
 
 // Reload reads the key file again. On an error the keys stay as they were. When a key is gone or its settings have
-// changed, the waits and streams that began under it end; other calls under it run to their end. Only one Reload may
-// run at a time.
+// changed, the waits and streams that began under it end; other calls under it run to their end. What was made with a key that is
+// gone pauses (keys/makers.go). Only one Reload may run at a time.
 func (k *Keys) Reload() error {
 	known := slices.Clone(k.fixed)
 	if k.path != "" {
@@ -160,6 +162,9 @@ func (k *Keys) replace(known []apiKey) {
 			key.end(errKeyRemoved)
 		}
 	}
+	if k.stored != nil {
+		k.stored.stale.Store(true) // invites of a key that is gone pause
+	}
 }
 
 // SetRates bounds what each key without rates of its own may send. It must be called before the keys are used.
@@ -170,6 +175,11 @@ func (k *Keys) SetRates(rates caller.Rates) {
 
 // Count returns the number of configured keys.
 func (k *Keys) Count() int { return len(*k.known.Load()) }
+
+// hasID reports whether a configured key has an id.
+func (k *Keys) hasID(id string) bool {
+	return slices.ContainsFunc(*k.known.Load(), func(key apiKey) bool { return key.id == id })
+}
 
 // find returns the configured key that was presented, or nil. It compares every key, each in constant time, so the duration does
 // not reveal how close a guess came.

@@ -137,6 +137,7 @@ var policies = map[string]policy{
 	openintentv1.SubscriptionService_CreateSubscription_FullMethodName:     {access: anyCaller, effect: writes, place: anywhere},
 	openintentv1.SubscriptionService_ListSubscriptions_FullMethodName:      {access: anyCaller, effect: reads, place: anywhere},
 	openintentv1.SubscriptionService_GetSubscription_FullMethodName:        {access: anyCaller, effect: reads, place: byRoom},
+	openintentv1.SubscriptionService_UpdateSubscription_FullMethodName:     {access: anyCaller, effect: writes, place: byRoom},
 	openintentv1.SubscriptionService_DeleteSubscription_FullMethodName:     {access: anyCaller, effect: writes, place: byRoom},
 	openintentv1.SubscriptionService_StreamDeliveries_FullMethodName:       {access: anyCaller, effect: writes, place: byRoom, waits: true},
 	openintentv1.SubscriptionService_FetchDeliveries_FullMethodName:        {access: anyCaller, effect: writes, place: byRoom, waits: true},
@@ -153,6 +154,7 @@ var policies = map[string]policy{
 
 	openintentv1.InviteService_CreateInvite_FullMethodName: {access: anyCaller, effect: writes, place: named},
 	openintentv1.InviteService_ListInvites_FullMethodName:  {access: anyCaller, effect: reads, place: named},
+	openintentv1.InviteService_UpdateInvite_FullMethodName: {access: anyCaller, effect: writes, place: named},
 	openintentv1.InviteService_RevokeInvite_FullMethodName: {access: anyCaller, effect: writes, place: named},
 
 	healthv1.Health_Check_FullMethodName: {access: public, effect: reads, place: noKey},

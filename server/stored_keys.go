@@ -43,6 +43,8 @@ type storedKeys struct {
 	looks   *keyLooks
 
 	known atomic.Pointer[knownKeys]
+	// stale is true when the keys must be read again although their tag is the same, because the configured keys have changed.
+	stale atomic.Bool
 	// seenAt is when the last look that succeeded began.
 	seenAt atomic.Int64
 
@@ -150,11 +152,16 @@ func (s *storedKeys) look(ctx context.Context) error {
 	began := s.elapsed()
 	known := s.known.Load()
 	tag, err := s.source.Tag(ctx)
-	if err == nil && (known == nil || tag != known.tag) {
+	stale := s.stale.Swap(false)
+	if err == nil && (known == nil || stale || tag != known.tag) {
 		var live []*keys.Key
 		if live, tag, err = s.source.Live(ctx); err == nil {
 			s.replace(known, &knownKeys{tag: tag, secrets: s.secretsOf(live, known)}, errKeyRemoved)
+			stale = false
 		}
+	}
+	if stale {
+		s.stale.Store(true)
 	}
 	if err == nil {
 		s.seenAt.Store(int64(began))
@@ -209,7 +216,7 @@ func (s *storedKeys) secretsOf(live []*keys.Key, known *knownKeys) map[keys.Dige
 		secrets[digest] = key
 	}
 	for _, stored := range live {
-		add(stored, stored.Digest, stored.ExpiresAt)
+		add(stored, stored.Digest, stored.AcceptedUntil())
 		if stored.Former != nil {
 			add(stored, stored.Former.Digest, stored.Former.ExpiresAt)
 		}

@@ -116,7 +116,8 @@ func (t *tokens) keyOf(token *oidc.Token) (*apiKey, error) {
 	}
 	id := credentialID("token", t.cfg.OIDCIssuer+"\n"+token.Subject)
 	return &apiKey{
-		id: id, keySettings: keySettings{bound: true, agents: agents, roles: roles}, quota: t.quotas.of(id),
+		id: id, subject: t.cfg.OIDCIssuer + " " + token.Subject,
+		keySettings: keySettings{bound: true, agents: agents, roles: roles}, quota: t.quotas.of(id),
 		until: token.Until, over: oidc.ErrExpired, valid: token.Key.Listed,
 	}, nil
 }

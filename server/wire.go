@@ -88,8 +88,10 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 	r.subscriptions = subscriptions.New(subscriptions.Config{
 		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Messaging: r.messaging, Webhooks: sender,
 		Encode: func(m proto.Message) ([]byte, error) { return jsonform.Append(nil, m) },
+		Paused: r.keys.PausedOf, ShownMaker: keys.ShownMaker,
 		Logger: logger, LookAgain: cfg.LookAgain, Handing: traced.ofHanding(), Posting: traced.ofPosting(),
 	})
+	r.keys.OnListing(subscriptions.PostedBy)
 	r.conversation = conversation.New(conversation.Config{
 		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Messaging: r.messaging, Logger: logger,
 	})
@@ -125,6 +127,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 func (r *rooms) acceptKeys(known *Keys, now func() time.Time, logger *slog.Logger) {
 	r.stored = newStoredKeys(r.keys, known.rates, now, logger)
 	known.stored, r.stored.guests = r.stored, r.invites
+	r.keys.KnowConfigured(known.hasID)
 	r.keys.OnChanged(func(ctx context.Context) { _ = r.stored.looks.after(ctx) })
 	r.sweeps = append(r.sweeps, loop.New("API keys", keyPoll, logger, r.stored.turn)) // each replica for itself
 }

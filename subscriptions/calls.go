@@ -48,12 +48,16 @@ func (s *Service) ListSubscriptions(
 		condition, args = condition+" AND s.intent_id = ?", append(args, req.GetIntentId())
 	}
 	var found []summary
+	var paused map[string]string
 	err = s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) error {
 		rows, err := page.Fit(tx, sizeOfRow, subscriptionTable+condition+subscriptionOrder, args...)
 		if err != nil || rows == 0 {
 			return err
 		}
-		found, err = summaries(tx, condition, rows, args...)
+		if found, err = summaries(tx, condition, rows, args...); err != nil {
+			return err
+		}
+		paused, err = s.pausedIn(tx, found...)
 		return err
 	})
 	if err != nil {
@@ -62,6 +66,7 @@ func (s *Service) ListSubscriptions(
 	messages := make([]*openintentv1.Subscription, len(found))
 	for i, one := range found {
 		messages[i] = one.toWire(one.active(s.db.Now()))
+		s.addMaker(messages[i], one.subscription, paused)
 	}
 	response := new(openintentv1.ListSubscriptionsResponse)
 	response.Subscriptions, response.NextCursor = pages.Close(page, messages, func(i int) []any {
@@ -83,18 +88,24 @@ func (s *Service) GetSubscription(
 
 // describe returns a subscription as clients see it now.
 func (s *Service) describe(ctx context.Context, no int64) (wire *openintentv1.Subscription, err error) {
-	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
-		found, err := summaries(tx, "s.subscription_no = ?", 1, no)
-		switch {
-		case err != nil:
-			return err
-		case len(found) == 0:
-			return errNotFound
-		}
-		wire = found[0].toWire(found[0].active(s.db.Now()))
-		return nil
+	var found []summary
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+		found, err = summaries(tx, "s.subscription_no = ?", 1, no)
+		return err
 	})
-	return wire, err
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
+		return nil, errNotFound
+	}
+	wire = found[0].toWire(found[0].active(s.db.Now()))
+	paused, err := s.paused(ctx, found[0].subscription)
+	if err != nil {
+		return nil, err
+	}
+	s.addMaker(wire, found[0].subscription, paused)
+	return wire, nil
 }
 
 // DeleteSubscription ends a subscription. Nobody sees it after the commit. Its rows are removed in pieces, here and by the

@@ -38,6 +38,7 @@ func (s *Service) CreateSubscription(
 	wire := summary{subscription: draft}.toWire(true)
 	if draft.posted() {
 		wire.Secret = &draft.secret
+		s.addMaker(wire, draft, nil)
 	}
 	return wire, nil
 }
@@ -76,24 +77,29 @@ func (s *Service) draft(
 	if err := s.checkPosting(draft); err != nil {
 		return nil, err
 	}
+	if draft.posted() {
+		draft.secret, draft.madeBy, draft.madeBySubject = webhooks.NewSecret(), c.KeyID, c.Subject
+	}
 	if err := draft.setWindows(req); err != nil {
 		return nil, err
 	}
 	return draft, s.scope(ctx, draft, req)
 }
 
-// checkPosting refuses a webhook that the server cannot post to, and makes a secret for any other webhook.
+// checkPosting refuses a webhook that the server cannot post to.
 func (s *Service) checkPosting(draft *subscription) error {
 	if draft.webhookURL != "" && draft.useEndpoint {
 		return fault.BadField("use_endpoint", "deliveries can go to only one place; leave out webhook_url or use_endpoint.")
 	}
 	if draft.webhookURL != "" {
-		if err := s.webhooks.Check(draft.webhookURL); err != nil {
-			return fault.BadField("webhook_url", "%s.", err.Error())
-		}
+		return s.checkURL(draft.webhookURL)
 	}
-	if draft.posted() {
-		draft.secret = webhooks.NewSecret()
+	return nil
+}
+
+func (s *Service) checkURL(url string) error {
+	if err := s.webhooks.Check(url); err != nil {
+		return fault.BadField("webhook_url", "%s.", err.Error())
 	}
 	return nil
 }

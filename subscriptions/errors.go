@@ -21,6 +21,8 @@ var (
 		"A stream is receiving this subscription's deliveries; end that stream first, or use the deliveries that it receives.")
 	errPosted = fault.New(fault.Conflict, "SUBSCRIPTION_POSTED",
 		"This subscription posts its deliveries to a webhook; create a subscription without a webhook to receive deliveries here.")
+	errNotPosted = fault.New(fault.Conflict, "SUBSCRIPTION_NOT_POSTED",
+		"This subscription has no webhook, so there is nothing to take over or to change; any key of its agent receives its deliveries.")
 	errChannelClosed = fault.New(fault.Conflict, "CHANNEL_CLOSED",
 		"The subscription's channel is closed and has nothing left to deliver; nothing more will come.")
 	errAcknowledgementsLost = fault.New(fault.VersionMismatch, "ACKNOWLEDGEMENTS_LOST",
@@ -30,6 +32,9 @@ var (
 
 // errConsumerLost tells a consumer that another one has taken over its deliveries. It never leaves the room.
 var errConsumerLost = errors.New("another consumer has taken over")
+
+// errPaused ends a dispatch because the key of the subscription's maker has ended. It never leaves the room.
+var errPaused = errors.New("the subscription is paused")
 
 // notDelivered refuses to acknowledge a delivery that was not made yet.
 func notDelivered(number int64) error {

@@ -10,6 +10,12 @@ func Invariants() []database.Invariant {
 		database.Refers("subscription_deliveries", "subscriptions", "subscription_no"),
 		database.Refers("subscription_waiting", "subscriptions", "subscription_no"),
 		{
+			Rule:   "only a subscription with a webhook has a maker",
+			Of:     "subscriptions",
+			Broken: "FROM subscriptions s WHERE s.made_by IS NOT NULL AND s.webhook_url IS NULL AND NOT s.use_endpoint OR s.made_by IS NULL AND s.made_by_subject IS NOT NULL",
+			At:     []string{"s.id"},
+		},
+		{
 			Rule: "no subscription has gathered beyond a log",
 			Of:   "subscription_positions",
 			Broken: `FROM subscription_positions p JOIN subscriptions s ON s.subscription_no = p.subscription_no

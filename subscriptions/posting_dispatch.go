@@ -57,7 +57,7 @@ func (p *poster) dispatch(ctx context.Context, j job) {
 	run := &dispatch{poster: p, sub: j.sub, url: j.url, consumer: consumer}
 	err = run.post(ctx, queuesOf(taken.unfinished).due(p.service.db.Now()))
 	var next time.Time
-	if err == nil || errors.Is(err, errHeld) {
+	if err == nil || errors.Is(err, errHeld) || errors.Is(err, errPaused) {
 		next, err = run.conclude(ctx)
 	} else if run.last != nil {
 		err = errors.Join(err, run.last.flush(ctx))

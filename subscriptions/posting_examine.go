@@ -33,6 +33,12 @@ type finding struct {
 func (p *poster) examine(ctx context.Context, f *followed) (_ finding, err error) {
 	defer fault.Recover(&err) // nobody else recovers on the poster's goroutines
 	seen, err := p.refresh(ctx, f)
+	if err == nil {
+		paused, err := p.service.paused(ctx, seen.sub)
+		if err != nil || len(paused) > 0 {
+			return finding{}, err // whoever takes it over wakes it
+		}
+	}
 	if err == nil && !seen.sub.leasedByOther("", seen.now) {
 		_, err = f.gatherer.gather(ctx, seen)
 	}

@@ -57,12 +57,24 @@ func (run *dispatch) prepare(ctx context.Context, d delivery, ahead *outcomes) (
 		case !confirmed && !run.consumer.leased(run.poster.service.db.Now()):
 			confirmed, err = true, run.consumer.confirm(ctx)
 		default:
+			if err := run.checkPaused(ctx); err != nil {
+				return entry, nil, err
+			}
 			return entry, body, nil
 		}
 		if err != nil {
 			return entry, nil, err
 		}
 	}
+}
+
+// checkPaused returns errPaused if the subscription is paused, so that no post begins after the answer to a revocation.
+func (run *dispatch) checkPaused(ctx context.Context) error {
+	paused, err := run.poster.service.paused(ctx, run.sub)
+	if err == nil && len(paused) > 0 {
+		err = errPaused
+	}
+	return err
 }
 
 // read returns the content of a delivery and the body to post. The body is nil when the subscriber may no longer see the

@@ -36,6 +36,10 @@ type Config struct {
 	Encode func(proto.Message) ([]byte, error)
 	// Logger receives failures; nil discards them.
 	Logger *slog.Logger
+	// Paused returns why what these makers made is paused; those whose works go on are not in it. ShownMaker returns what clients see of a
+	// maker. A maker is the KeyID and the Subject of the caller that made a subscription. Nil: nothing pauses, and nothing is shown.
+	Paused     func(tx *database.Tx, makers ...string) (map[string]string, error)
+	ShownMaker func(id, subject string) string
 	// Handing is told of each delivery that a consumer gets, and Posting of each that is posted; nil when nobody wants to know.
 	Handing reading.Handing
 	Posting Posting
@@ -61,6 +65,8 @@ type Service struct {
 	webhooks  *webhooks.Sender
 	logger    *slog.Logger
 	lookAgain time.Duration
+	pausedOf  func(tx *database.Tx, makers ...string) (map[string]string, error)
+	shown     func(id, subject string) string
 	handing   reading.Handing
 	posting   Posting
 
@@ -87,7 +93,7 @@ func New(cfg Config) *Service {
 	s := &Service{
 		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, messaging: cfg.Messaging, webhooks: cfg.Webhooks,
 		logger: cfg.Logger, handing: cfg.Handing, posting: cfg.Posting,
-		lookAgain: cmp.Or(cfg.LookAgain, defaultLookAgain),
+		lookAgain: cmp.Or(cfg.LookAgain, defaultLookAgain), pausedOf: cfg.Paused, shown: cfg.ShownMaker,
 	}
 	s.changes = &groupCommit{db: cfg.DB}
 	s.settler = newSettler(cfg.DB, cfg.Logger)

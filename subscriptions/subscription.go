@@ -50,7 +50,10 @@ type subscription struct {
 
 	webhookURL  string
 	useEndpoint bool
-	secret      string
+	// madeBy and madeBySubject are the KeyID and the Subject of the caller that made the subscription or took it over. They are empty
+	// without a webhook, and if a program of release 0.1 made it.
+	madeBy, madeBySubject string
+	secret                string
 
 	acknowledgeSeconds, maxAttempts int64
 	createdAt, expiresAt, endedAt   time.Time

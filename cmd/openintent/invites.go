@@ -45,7 +45,7 @@ func (c *inviteListCommand) Run(ctx context.Context, to terminal) error {
 		printed := newTable("INVITE", "STATUS", "GUESTS", "OF", "EXPIRES", "LAST USED", "LABEL")
 		return list(c.output, to, printed, listed, func(i *openintentv1.Invite) []string {
 			return []string{
-				i.GetId(), word(i.GetStatus()), strings.Join(i.GetAgents(), ", "), fmt.Sprint(i.GetMaxAgents()),
+				i.GetId(), inviteStatus(i), strings.Join(i.GetAgents(), ", "), fmt.Sprint(i.GetMaxAgents()),
 				clock(i.GetExpiresAt()), clock(i.GetLastUsedAt()), i.GetLabel(),
 			}
 		})
@@ -130,7 +130,7 @@ func inviteFields(i *openintentv1.Invite) (shown fields) {
 	shown.add("invite", i.GetId())
 	shown.add("channel", i.GetChannelId())
 	shown.add("label", i.GetLabel())
-	shown.add("status", word(i.GetStatus()))
+	shown.add("status", inviteStatus(i))
 	shown.add("guests", strings.Join(i.GetAgents(), ", "))
 	shown.add("created", clock(i.GetCreatedAt())+" by "+i.GetCreatedBy())
 	shown.add("expires", clock(i.GetExpiresAt()))
@@ -153,4 +153,12 @@ func (c connection) onChannel(
 		return err
 	}
 	return work(client, channel.GetId())
+}
+
+// inviteStatus says whether the server accepts an invite.
+func inviteStatus(i *openintentv1.Invite) string {
+	if i.PausedReason == nil {
+		return word(i.GetStatus())
+	}
+	return "paused: " + i.GetPausedReason()
 }

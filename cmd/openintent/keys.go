@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -222,7 +223,18 @@ func keyFields(k *openintentv1.Key) (shown fields) {
 	shown.add("former secret until", clock(k.GetFormerSecretExpiresAt()))
 	shown.add("revoked", clock(k.GetRevokedAt()))
 	shown.add("version", strconv.FormatInt(k.GetVersion(), 10))
+	shown.add("paused", k.GetPausedReason())
+	shown.add("paused subscriptions", listed(k.GetPaused().GetSubscriptionIds(), k.GetPaused().GetMoreSubscriptions()))
+	shown.add("paused invites", listed(k.GetPaused().GetInviteIds(), k.GetPaused().GetMoreInvites()))
 	return shown
+}
+
+// listed joins the ids of a list, and says if there are more.
+func listed(ids []string, more bool) string {
+	if more {
+		ids = append(slices.Clone(ids), "and more")
+	}
+	return strings.Join(ids, ", ")
 }
 
 // actsAs names the agents of a key.

@@ -64,7 +64,11 @@ func TestAKeyIsMadeUsedRotatedAndRevoked(t *testing.T) {
 			require.Equal(t, exitRefused, operator.with(former)(t, "intents", "list").exit)
 		}
 
-		require.Contains(t, squeezed(operator.does(t, "keys", "revoke", id)), "status revoked")
+		hooked := operator.server.With(second, "alice").REST(t, "POST", "/v1/subscriptions", `{"webhook_url":"https://example.com/"}`)
+		require.Equal(t, 401, hooked.Status, "%s", hooked.Body)
+		hooked = operator.server.With(strings.TrimSpace(rotated.stdout), "alice").REST(t, "POST", "/v1/subscriptions", `{"webhook_url":"https://example.com/"}`)
+		require.Equal(t, 201, hooked.Status, "%s", hooked.Body)
+		require.Regexp(t, `(?s)status revoked.*paused subscriptions sub_\w+$`, squeezed(operator.does(t, "keys", "revoke", id)))
 		require.Equal(t, exitRefused, operator.with(strings.TrimSpace(rotated.stdout))(t, "intents", "list").exit)
 		require.Equal(t, 0, rows(operator.does(t, "keys", "list")))
 		require.Equal(t, 1, rows(operator.does(t, "keys", "list", "--status", "revoked")))

@@ -52,7 +52,11 @@ type Invite struct {
 	// When it was last used, to within a minute or so; null: never.
 	LastUsedAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=last_used_at,json=lastUsedAt,proto3" json:"last_used_at,omitempty"`
 	// When it was revoked; null: it was not.
-	RevokedAt     *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=revoked_at,json=revokedAt,proto3" json:"revoked_at,omitempty"`
+	RevokedAt *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=revoked_at,json=revokedAt,proto3" json:"revoked_at,omitempty"`
+	// Why the server does not accept it for now: the key of its maker was revoked (`KEY_REVOKED`), has expired (`KEY_EXPIRED`), or was taken
+	// out of the configuration of the answering server (`KEY_REMOVED`). UpdateInvite makes the caller's key its maker. Null, and left out of
+	// JSON, while it is not paused.
+	PausedReason  *string `protobuf:"bytes,14,opt,name=paused_reason,json=pausedReason,proto3,oneof" json:"paused_reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -176,6 +180,13 @@ func (x *Invite) GetRevokedAt() *timestamppb.Timestamp {
 		return x.RevokedAt
 	}
 	return nil
+}
+
+func (x *Invite) GetPausedReason() string {
+	if x != nil && x.PausedReason != nil {
+		return *x.PausedReason
+	}
+	return ""
 }
 
 // IssuedInvite is an invite with its secret.
@@ -444,6 +455,61 @@ func (x *ListInvitesResponse) GetNextCursor() string {
 	return ""
 }
 
+// UpdateInviteRequest names an invite that the caller takes over.
+type UpdateInviteRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The channel.
+	ChannelId string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	// The invite's id.
+	InviteId      string `protobuf:"bytes,2,opt,name=invite_id,json=inviteId,proto3" json:"invite_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateInviteRequest) Reset() {
+	*x = UpdateInviteRequest{}
+	mi := &file_openintent_v1_invites_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateInviteRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateInviteRequest) ProtoMessage() {}
+
+func (x *UpdateInviteRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_invites_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateInviteRequest.ProtoReflect.Descriptor instead.
+func (*UpdateInviteRequest) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_invites_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *UpdateInviteRequest) GetChannelId() string {
+	if x != nil {
+		return x.ChannelId
+	}
+	return ""
+}
+
+func (x *UpdateInviteRequest) GetInviteId() string {
+	if x != nil {
+		return x.InviteId
+	}
+	return ""
+}
+
 // RevokeInviteRequest names an invite.
 type RevokeInviteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -457,7 +523,7 @@ type RevokeInviteRequest struct {
 
 func (x *RevokeInviteRequest) Reset() {
 	*x = RevokeInviteRequest{}
-	mi := &file_openintent_v1_invites_proto_msgTypes[5]
+	mi := &file_openintent_v1_invites_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -469,7 +535,7 @@ func (x *RevokeInviteRequest) String() string {
 func (*RevokeInviteRequest) ProtoMessage() {}
 
 func (x *RevokeInviteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_invites_proto_msgTypes[5]
+	mi := &file_openintent_v1_invites_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -482,7 +548,7 @@ func (x *RevokeInviteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInviteRequest.ProtoReflect.Descriptor instead.
 func (*RevokeInviteRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_invites_proto_rawDescGZIP(), []int{5}
+	return file_openintent_v1_invites_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RevokeInviteRequest) GetChannelId() string {
@@ -503,7 +569,7 @@ var File_openintent_v1_invites_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_invites_proto_rawDesc = "" +
 	"\n" +
-	"\x1bopenintent/v1/invites.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18openintent/v1/keys.proto\"\x8a\x04\n" +
+	"\x1bopenintent/v1/invites.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18openintent/v1/keys.proto\"\xc6\x04\n" +
 	"\x06Invite\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -525,7 +591,9 @@ const file_openintent_v1_invites_proto_rawDesc = "" +
 	"\flast_used_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"lastUsedAt\x129\n" +
 	"\n" +
-	"revoked_at\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\trevokedAt\"U\n" +
+	"revoked_at\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\trevokedAt\x12(\n" +
+	"\rpaused_reason\x18\x0e \x01(\tH\x00R\fpausedReason\x88\x01\x01B\x10\n" +
+	"\x0e_paused_reason\"U\n" +
 	"\fIssuedInvite\x12-\n" +
 	"\x06invite\x18\x01 \x01(\v2\x15.openintent.v1.InviteR\x06invite\x12\x16\n" +
 	"\x06secret\x18\x02 \x01(\tR\x06secret\"\x9c\x02\n" +
@@ -553,13 +621,18 @@ const file_openintent_v1_invites_proto_rawDesc = "" +
 	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
 	"nextCursor\x88\x01\x01B\x0e\n" +
 	"\f_next_cursor\"[\n" +
+	"\x13UpdateInviteRequest\x12\"\n" +
+	"\n" +
+	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12 \n" +
+	"\tinvite_id\x18\x02 \x01(\tB\x03\xe0A\x02R\binviteId\"[\n" +
 	"\x13RevokeInviteRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12 \n" +
-	"\tinvite_id\x18\x02 \x01(\tB\x03\xe0A\x02R\binviteId2\xa6\x03\n" +
+	"\tinvite_id\x18\x02 \x01(\tB\x03\xe0A\x02R\binviteId2\xac\x04\n" +
 	"\rInviteService\x12}\n" +
 	"\fCreateInvite\x12\".openintent.v1.CreateInviteRequest\x1a\x1b.openintent.v1.IssuedInvite\",\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/channels/{channel_id}/invites\x12\x88\x01\n" +
-	"\vListInvites\x12!.openintent.v1.ListInvitesRequest\x1a\".openintent.v1.ListInvitesResponse\"2\x82\xd3\xe4\x93\x02,b\ainvites\x12!/v1/channels/{channel_id}/invites\x12\x8a\x01\n" +
+	"\vListInvites\x12!.openintent.v1.ListInvitesRequest\x1a\".openintent.v1.ListInvitesResponse\"2\x82\xd3\xe4\x93\x02,b\ainvites\x12!/v1/channels/{channel_id}/invites\x12\x83\x01\n" +
+	"\fUpdateInvite\x12\".openintent.v1.UpdateInviteRequest\x1a\x15.openintent.v1.Invite\"8\x82\xd3\xe4\x93\x022:\x01*2-/v1/channels/{channel_id}/invites/{invite_id}\x12\x8a\x01\n" +
 	"\fRevokeInvite\x12\".openintent.v1.RevokeInviteRequest\x1a\x15.openintent.v1.Invite\"?\x82\xd3\xe4\x93\x029:\x01*\"4/v1/channels/{channel_id}/invites/{invite_id}/revokeB\xa1\x01\n" +
 	"\x11com.openintent.v1B\fInvitesProtoP\x01Z)openintent/gen/openintent/v1;openintentv1\xa2\x02\x03OXX\xaa\x02\rOpenintent.V1\xca\x02\rOpenintent\\V1\xe2\x02\x19Openintent\\V1\\GPBMetadata\xea\x02\x0eOpenintent::V1b\x06proto3"
 
@@ -575,34 +648,37 @@ func file_openintent_v1_invites_proto_rawDescGZIP() []byte {
 	return file_openintent_v1_invites_proto_rawDescData
 }
 
-var file_openintent_v1_invites_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_openintent_v1_invites_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_openintent_v1_invites_proto_goTypes = []any{
 	(*Invite)(nil),                // 0: openintent.v1.Invite
 	(*IssuedInvite)(nil),          // 1: openintent.v1.IssuedInvite
 	(*CreateInviteRequest)(nil),   // 2: openintent.v1.CreateInviteRequest
 	(*ListInvitesRequest)(nil),    // 3: openintent.v1.ListInvitesRequest
 	(*ListInvitesResponse)(nil),   // 4: openintent.v1.ListInvitesResponse
-	(*RevokeInviteRequest)(nil),   // 5: openintent.v1.RevokeInviteRequest
-	(KeyStatus)(0),                // 6: openintent.v1.KeyStatus
-	(*timestamppb.Timestamp)(nil), // 7: google.protobuf.Timestamp
+	(*UpdateInviteRequest)(nil),   // 5: openintent.v1.UpdateInviteRequest
+	(*RevokeInviteRequest)(nil),   // 6: openintent.v1.RevokeInviteRequest
+	(KeyStatus)(0),                // 7: openintent.v1.KeyStatus
+	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
 }
 var file_openintent_v1_invites_proto_depIdxs = []int32{
-	6,  // 0: openintent.v1.Invite.status:type_name -> openintent.v1.KeyStatus
-	7,  // 1: openintent.v1.Invite.created_at:type_name -> google.protobuf.Timestamp
-	7,  // 2: openintent.v1.Invite.expires_at:type_name -> google.protobuf.Timestamp
-	7,  // 3: openintent.v1.Invite.last_used_at:type_name -> google.protobuf.Timestamp
-	7,  // 4: openintent.v1.Invite.revoked_at:type_name -> google.protobuf.Timestamp
+	7,  // 0: openintent.v1.Invite.status:type_name -> openintent.v1.KeyStatus
+	8,  // 1: openintent.v1.Invite.created_at:type_name -> google.protobuf.Timestamp
+	8,  // 2: openintent.v1.Invite.expires_at:type_name -> google.protobuf.Timestamp
+	8,  // 3: openintent.v1.Invite.last_used_at:type_name -> google.protobuf.Timestamp
+	8,  // 4: openintent.v1.Invite.revoked_at:type_name -> google.protobuf.Timestamp
 	0,  // 5: openintent.v1.IssuedInvite.invite:type_name -> openintent.v1.Invite
-	7,  // 6: openintent.v1.CreateInviteRequest.expires_at:type_name -> google.protobuf.Timestamp
+	8,  // 6: openintent.v1.CreateInviteRequest.expires_at:type_name -> google.protobuf.Timestamp
 	0,  // 7: openintent.v1.ListInvitesResponse.invites:type_name -> openintent.v1.Invite
 	2,  // 8: openintent.v1.InviteService.CreateInvite:input_type -> openintent.v1.CreateInviteRequest
 	3,  // 9: openintent.v1.InviteService.ListInvites:input_type -> openintent.v1.ListInvitesRequest
-	5,  // 10: openintent.v1.InviteService.RevokeInvite:input_type -> openintent.v1.RevokeInviteRequest
-	1,  // 11: openintent.v1.InviteService.CreateInvite:output_type -> openintent.v1.IssuedInvite
-	4,  // 12: openintent.v1.InviteService.ListInvites:output_type -> openintent.v1.ListInvitesResponse
-	0,  // 13: openintent.v1.InviteService.RevokeInvite:output_type -> openintent.v1.Invite
-	11, // [11:14] is the sub-list for method output_type
-	8,  // [8:11] is the sub-list for method input_type
+	5,  // 10: openintent.v1.InviteService.UpdateInvite:input_type -> openintent.v1.UpdateInviteRequest
+	6,  // 11: openintent.v1.InviteService.RevokeInvite:input_type -> openintent.v1.RevokeInviteRequest
+	1,  // 12: openintent.v1.InviteService.CreateInvite:output_type -> openintent.v1.IssuedInvite
+	4,  // 13: openintent.v1.InviteService.ListInvites:output_type -> openintent.v1.ListInvitesResponse
+	0,  // 14: openintent.v1.InviteService.UpdateInvite:output_type -> openintent.v1.Invite
+	0,  // 15: openintent.v1.InviteService.RevokeInvite:output_type -> openintent.v1.Invite
+	12, // [12:16] is the sub-list for method output_type
+	8,  // [8:12] is the sub-list for method input_type
 	8,  // [8:8] is the sub-list for extension type_name
 	8,  // [8:8] is the sub-list for extension extendee
 	0,  // [0:8] is the sub-list for field type_name
@@ -614,6 +690,7 @@ func file_openintent_v1_invites_proto_init() {
 		return
 	}
 	file_openintent_v1_keys_proto_init()
+	file_openintent_v1_invites_proto_msgTypes[0].OneofWrappers = []any{}
 	file_openintent_v1_invites_proto_msgTypes[2].OneofWrappers = []any{}
 	file_openintent_v1_invites_proto_msgTypes[3].OneofWrappers = []any{}
 	file_openintent_v1_invites_proto_msgTypes[4].OneofWrappers = []any{}
@@ -623,7 +700,7 @@ func file_openintent_v1_invites_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_invites_proto_rawDesc), len(file_openintent_v1_invites_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,6 +21,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	InviteService_CreateInvite_FullMethodName = "/openintent.v1.InviteService/CreateInvite"
 	InviteService_ListInvites_FullMethodName  = "/openintent.v1.InviteService/ListInvites"
+	InviteService_UpdateInvite_FullMethodName = "/openintent.v1.InviteService/UpdateInvite"
 	InviteService_RevokeInvite_FullMethodName = "/openintent.v1.InviteService/RevokeInvite"
 )
 
@@ -39,6 +40,9 @@ type InviteServiceClient interface {
 	CreateInvite(ctx context.Context, in *CreateInviteRequest, opts ...grpc.CallOption) (*IssuedInvite, error)
 	// ListInvites lists a channel's invites, oldest first, with those that have expired or were revoked. It never shows a secret.
 	ListInvites(ctx context.Context, in *ListInvitesRequest, opts ...grpc.CallOption) (*ListInvitesResponse, error)
+	// UpdateInvite makes the caller's key the maker of an invite. It resumes an invite that is paused because the key with which it was made
+	// has ended: its guests, who are still members, can call again. An invite that has expired or was revoked is FAILED_PRECONDITION.
+	UpdateInvite(ctx context.Context, in *UpdateInviteRequest, opts ...grpc.CallOption) (*Invite, error)
 	// RevokeInvite ends an invite for good, and its guests' membership of the channel. Revoking it again changes nothing.
 	RevokeInvite(ctx context.Context, in *RevokeInviteRequest, opts ...grpc.CallOption) (*Invite, error)
 }
@@ -71,6 +75,16 @@ func (c *inviteServiceClient) ListInvites(ctx context.Context, in *ListInvitesRe
 	return out, nil
 }
 
+func (c *inviteServiceClient) UpdateInvite(ctx context.Context, in *UpdateInviteRequest, opts ...grpc.CallOption) (*Invite, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Invite)
+	err := c.cc.Invoke(ctx, InviteService_UpdateInvite_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *inviteServiceClient) RevokeInvite(ctx context.Context, in *RevokeInviteRequest, opts ...grpc.CallOption) (*Invite, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(Invite)
@@ -96,6 +110,9 @@ type InviteServiceServer interface {
 	CreateInvite(context.Context, *CreateInviteRequest) (*IssuedInvite, error)
 	// ListInvites lists a channel's invites, oldest first, with those that have expired or were revoked. It never shows a secret.
 	ListInvites(context.Context, *ListInvitesRequest) (*ListInvitesResponse, error)
+	// UpdateInvite makes the caller's key the maker of an invite. It resumes an invite that is paused because the key with which it was made
+	// has ended: its guests, who are still members, can call again. An invite that has expired or was revoked is FAILED_PRECONDITION.
+	UpdateInvite(context.Context, *UpdateInviteRequest) (*Invite, error)
 	// RevokeInvite ends an invite for good, and its guests' membership of the channel. Revoking it again changes nothing.
 	RevokeInvite(context.Context, *RevokeInviteRequest) (*Invite, error)
 	mustEmbedUnimplementedInviteServiceServer()
@@ -113,6 +130,9 @@ func (UnimplementedInviteServiceServer) CreateInvite(context.Context, *CreateInv
 }
 func (UnimplementedInviteServiceServer) ListInvites(context.Context, *ListInvitesRequest) (*ListInvitesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListInvites not implemented")
+}
+func (UnimplementedInviteServiceServer) UpdateInvite(context.Context, *UpdateInviteRequest) (*Invite, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateInvite not implemented")
 }
 func (UnimplementedInviteServiceServer) RevokeInvite(context.Context, *RevokeInviteRequest) (*Invite, error) {
 	return nil, status.Error(codes.Unimplemented, "method RevokeInvite not implemented")
@@ -174,6 +194,24 @@ func _InviteService_ListInvites_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InviteService_UpdateInvite_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateInviteRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InviteServiceServer).UpdateInvite(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InviteService_UpdateInvite_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InviteServiceServer).UpdateInvite(ctx, req.(*UpdateInviteRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _InviteService_RevokeInvite_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(RevokeInviteRequest)
 	if err := dec(in); err != nil {
@@ -206,6 +244,10 @@ var InviteService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListInvites",
 			Handler:    _InviteService_ListInvites_Handler,
+		},
+		{
+			MethodName: "UpdateInvite",
+			Handler:    _InviteService_UpdateInvite_Handler,
 		},
 		{
 			MethodName: "RevokeInvite",

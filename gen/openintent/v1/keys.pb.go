@@ -30,7 +30,7 @@ type KeyStatus int32
 const (
 	// No status was given.
 	KeyStatus_KEY_STATUS_UNSPECIFIED KeyStatus = 0
-	// The server accepts it.
+	// The server accepts it, unless it is an invite that is paused.
 	KeyStatus_KEY_STATUS_ACTIVE KeyStatus = 1
 	// Its time is over.
 	KeyStatus_KEY_STATUS_EXPIRED KeyStatus = 2
@@ -107,7 +107,8 @@ type Key struct {
 	BytesPerSecond *int64 `protobuf:"varint,10,opt,name=bytes_per_second,json=bytesPerSecond,proto3,oneof" json:"bytes_per_second,omitempty"`
 	// When it was made.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// The id of the key that made it, or `configured` for a key of the server's configuration.
+	// The id of the key that made it, or `configured` for a key of the server's configuration; for an invite made without a key, the issuer
+	// and the subject of the token, or the name in the certificate.
 	CreatedBy string `protobuf:"bytes,12,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
 	// Until when it is accepted; null: without end.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
@@ -122,7 +123,12 @@ type Key struct {
 	// The intents in which the key works. With `channels`: it works in these intents and on these channels. Empty both: everywhere.
 	Intents []string `protobuf:"bytes,18,rep,name=intents,proto3" json:"intents,omitempty"`
 	// The channels on which the key works, besides those of `intents`.
-	Channels      []string `protobuf:"bytes,19,rep,name=channels,proto3" json:"channels,omitempty"`
+	Channels []string `protobuf:"bytes,19,rep,name=channels,proto3" json:"channels,omitempty"`
+	// What is paused because the key has ended. Only the answers of RevokeKey, and of GetKey for a key that has ended, have it; it is left out
+	// of JSON elsewhere.
+	Paused *PausedByKey `protobuf:"bytes,20,opt,name=paused,proto3,oneof" json:"paused,omitempty"`
+	// As in Invite, for a key that is an invite.
+	PausedReason  *string `protobuf:"bytes,21,opt,name=paused_reason,json=pausedReason,proto3,oneof" json:"paused_reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -290,6 +296,93 @@ func (x *Key) GetChannels() []string {
 	return nil
 }
 
+func (x *Key) GetPaused() *PausedByKey {
+	if x != nil {
+		return x.Paused
+	}
+	return nil
+}
+
+func (x *Key) GetPausedReason() string {
+	if x != nil && x.PausedReason != nil {
+		return *x.PausedReason
+	}
+	return ""
+}
+
+// PausedByKey lists what was made with a key that has ended, and waits for another maker.
+type PausedByKey struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The first 100 subscriptions whose webhooks are paused, by id. UpdateSubscription with another key of the agent resumes one.
+	SubscriptionIds []string `protobuf:"bytes,1,rep,name=subscription_ids,json=subscriptionIds,proto3" json:"subscription_ids,omitempty"`
+	// Whether there are further subscriptions.
+	MoreSubscriptions bool `protobuf:"varint,2,opt,name=more_subscriptions,json=moreSubscriptions,proto3" json:"more_subscriptions,omitempty"`
+	// The first 100 invites that are paused, by id. UpdateInvite with another key of who manages the channel resumes one.
+	InviteIds []string `protobuf:"bytes,3,rep,name=invite_ids,json=inviteIds,proto3" json:"invite_ids,omitempty"`
+	// Whether there are further invites.
+	MoreInvites   bool `protobuf:"varint,4,opt,name=more_invites,json=moreInvites,proto3" json:"more_invites,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PausedByKey) Reset() {
+	*x = PausedByKey{}
+	mi := &file_openintent_v1_keys_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PausedByKey) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PausedByKey) ProtoMessage() {}
+
+func (x *PausedByKey) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_keys_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PausedByKey.ProtoReflect.Descriptor instead.
+func (*PausedByKey) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_keys_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *PausedByKey) GetSubscriptionIds() []string {
+	if x != nil {
+		return x.SubscriptionIds
+	}
+	return nil
+}
+
+func (x *PausedByKey) GetMoreSubscriptions() bool {
+	if x != nil {
+		return x.MoreSubscriptions
+	}
+	return false
+}
+
+func (x *PausedByKey) GetInviteIds() []string {
+	if x != nil {
+		return x.InviteIds
+	}
+	return nil
+}
+
+func (x *PausedByKey) GetMoreInvites() bool {
+	if x != nil {
+		return x.MoreInvites
+	}
+	return false
+}
+
 // IssuedKey is a key with its new secret.
 type IssuedKey struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -304,7 +397,7 @@ type IssuedKey struct {
 
 func (x *IssuedKey) Reset() {
 	*x = IssuedKey{}
-	mi := &file_openintent_v1_keys_proto_msgTypes[1]
+	mi := &file_openintent_v1_keys_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -316,7 +409,7 @@ func (x *IssuedKey) String() string {
 func (*IssuedKey) ProtoMessage() {}
 
 func (x *IssuedKey) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_keys_proto_msgTypes[1]
+	mi := &file_openintent_v1_keys_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -329,7 +422,7 @@ func (x *IssuedKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssuedKey.ProtoReflect.Descriptor instead.
 func (*IssuedKey) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_keys_proto_rawDescGZIP(), []int{1}
+	return file_openintent_v1_keys_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *IssuedKey) GetKey() *Key {
@@ -379,7 +472,7 @@ type CreateKeyRequest struct {
 
 func (x *CreateKeyRequest) Reset() {
 	*x = CreateKeyRequest{}
-	mi := &file_openintent_v1_keys_proto_msgTypes[2]
+	mi := &file_openintent_v1_keys_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -391,7 +484,7 @@ func (x *CreateKeyRequest) String() string {
 func (*CreateKeyRequest) ProtoMessage() {}
 
 func (x *CreateKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_keys_proto_msgTypes[2]
+	mi := &file_openintent_v1_keys_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -404,7 +497,7 @@ func (x *CreateKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateKeyRequest.ProtoReflect.Descriptor instead.
 func (*CreateKeyRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_keys_proto_rawDescGZIP(), []int{2}
+	return file_openintent_v1_keys_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CreateKeyRequest) GetLabel() string {
@@ -499,7 +592,7 @@ type ListKeysRequest struct {
 
 func (x *ListKeysRequest) Reset() {
 	*x = ListKeysRequest{}
-	mi := &file_openintent_v1_keys_proto_msgTypes[3]
+	mi := &file_openintent_v1_keys_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -511,7 +604,7 @@ func (x *ListKeysRequest) String() string {
 func (*ListKeysRequest) ProtoMessage() {}
 
 func (x *ListKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_keys_proto_msgTypes[3]
+	mi := &file_openintent_v1_keys_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -524,7 +617,7 @@ func (x *ListKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListKeysRequest.ProtoReflect.Descriptor instead.
 func (*ListKeysRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_keys_proto_rawDescGZIP(), []int{3}
+	return file_openintent_v1_keys_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListKeysRequest) GetStatus() KeyStatus {
@@ -561,7 +654,7 @@ type ListKeysResponse struct {
 
 func (x *ListKeysResponse) Reset() {
 	*x = ListKeysResponse{}
-	mi := &file_openintent_v1_keys_proto_msgTypes[4]
+	mi := &file_openintent_v1_keys_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -573,7 +666,7 @@ func (x *ListKeysResponse) String() string {
 func (*ListKeysResponse) ProtoMessage() {}
 
 func (x *ListKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_keys_proto_msgTypes[4]
+	mi := &file_openintent_v1_keys_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -586,7 +679,7 @@ func (x *ListKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListKeysResponse.ProtoReflect.Descriptor instead.
 func (*ListKeysResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_keys_proto_rawDescGZIP(), []int{4}
+	return file_openintent_v1_keys_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListKeysResponse) GetKeys() []*Key {
@@ -614,7 +707,7 @@ type GetKeyRequest struct {
 
 func (x *GetKeyRequest) Reset() {
 	*x = GetKeyRequest{}
-	mi := &file_openintent_v1_keys_proto_msgTypes[5]
+	mi := &file_openintent_v1_keys_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -626,7 +719,7 @@ func (x *GetKeyRequest) String() string {
 func (*GetKeyRequest) ProtoMessage() {}
 
 func (x *GetKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_keys_proto_msgTypes[5]
+	mi := &file_openintent_v1_keys_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -639,7 +732,7 @@ func (x *GetKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetKeyRequest.ProtoReflect.Descriptor instead.
 func (*GetKeyRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_keys_proto_rawDescGZIP(), []int{5}
+	return file_openintent_v1_keys_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetKeyRequest) GetKeyId() string {
@@ -660,7 +753,7 @@ type RevokeKeyRequest struct {
 
 func (x *RevokeKeyRequest) Reset() {
 	*x = RevokeKeyRequest{}
-	mi := &file_openintent_v1_keys_proto_msgTypes[6]
+	mi := &file_openintent_v1_keys_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -672,7 +765,7 @@ func (x *RevokeKeyRequest) String() string {
 func (*RevokeKeyRequest) ProtoMessage() {}
 
 func (x *RevokeKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_keys_proto_msgTypes[6]
+	mi := &file_openintent_v1_keys_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -685,7 +778,7 @@ func (x *RevokeKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeKeyRequest.ProtoReflect.Descriptor instead.
 func (*RevokeKeyRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_keys_proto_rawDescGZIP(), []int{6}
+	return file_openintent_v1_keys_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RevokeKeyRequest) GetKeyId() string {
@@ -710,7 +803,7 @@ type RotateKeyRequest struct {
 
 func (x *RotateKeyRequest) Reset() {
 	*x = RotateKeyRequest{}
-	mi := &file_openintent_v1_keys_proto_msgTypes[7]
+	mi := &file_openintent_v1_keys_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -722,7 +815,7 @@ func (x *RotateKeyRequest) String() string {
 func (*RotateKeyRequest) ProtoMessage() {}
 
 func (x *RotateKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_keys_proto_msgTypes[7]
+	mi := &file_openintent_v1_keys_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -735,7 +828,7 @@ func (x *RotateKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateKeyRequest.ProtoReflect.Descriptor instead.
 func (*RotateKeyRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_keys_proto_rawDescGZIP(), []int{7}
+	return file_openintent_v1_keys_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RotateKeyRequest) GetKeyId() string {
@@ -763,7 +856,7 @@ var File_openintent_v1_keys_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_keys_proto_rawDesc = "" +
 	"\n" +
-	"\x18openintent/v1/keys.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9e\x06\n" +
+	"\x18openintent/v1/keys.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9e\a\n" +
 	"\x03Key\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x120\n" +
@@ -789,9 +882,19 @@ const file_openintent_v1_keys_proto_rawDesc = "" +
 	"revoked_at\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\trevokedAt\x12\x18\n" +
 	"\aversion\x18\x11 \x01(\x03R\aversion\x12\x18\n" +
 	"\aintents\x18\x12 \x03(\tR\aintents\x12\x1a\n" +
-	"\bchannels\x18\x13 \x03(\tR\bchannelsB\x16\n" +
+	"\bchannels\x18\x13 \x03(\tR\bchannels\x127\n" +
+	"\x06paused\x18\x14 \x01(\v2\x1a.openintent.v1.PausedByKeyH\x02R\x06paused\x88\x01\x01\x12(\n" +
+	"\rpaused_reason\x18\x15 \x01(\tH\x03R\fpausedReason\x88\x01\x01B\x16\n" +
 	"\x14_messages_per_secondB\x13\n" +
-	"\x11_bytes_per_second\"I\n" +
+	"\x11_bytes_per_secondB\t\n" +
+	"\a_pausedB\x10\n" +
+	"\x0e_paused_reason\"\xa9\x01\n" +
+	"\vPausedByKey\x12)\n" +
+	"\x10subscription_ids\x18\x01 \x03(\tR\x0fsubscriptionIds\x12-\n" +
+	"\x12more_subscriptions\x18\x02 \x01(\bR\x11moreSubscriptions\x12\x1d\n" +
+	"\n" +
+	"invite_ids\x18\x03 \x03(\tR\tinviteIds\x12!\n" +
+	"\fmore_invites\x18\x04 \x01(\bR\vmoreInvites\"I\n" +
 	"\tIssuedKey\x12$\n" +
 	"\x03key\x18\x01 \x01(\v2\x12.openintent.v1.KeyR\x03key\x12\x16\n" +
 	"\x06secret\x18\x02 \x01(\tR\x06secret\"\x9c\x04\n" +
@@ -861,45 +964,47 @@ func file_openintent_v1_keys_proto_rawDescGZIP() []byte {
 }
 
 var file_openintent_v1_keys_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_openintent_v1_keys_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_openintent_v1_keys_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_openintent_v1_keys_proto_goTypes = []any{
 	(KeyStatus)(0),                // 0: openintent.v1.KeyStatus
 	(*Key)(nil),                   // 1: openintent.v1.Key
-	(*IssuedKey)(nil),             // 2: openintent.v1.IssuedKey
-	(*CreateKeyRequest)(nil),      // 3: openintent.v1.CreateKeyRequest
-	(*ListKeysRequest)(nil),       // 4: openintent.v1.ListKeysRequest
-	(*ListKeysResponse)(nil),      // 5: openintent.v1.ListKeysResponse
-	(*GetKeyRequest)(nil),         // 6: openintent.v1.GetKeyRequest
-	(*RevokeKeyRequest)(nil),      // 7: openintent.v1.RevokeKeyRequest
-	(*RotateKeyRequest)(nil),      // 8: openintent.v1.RotateKeyRequest
-	(*timestamppb.Timestamp)(nil), // 9: google.protobuf.Timestamp
+	(*PausedByKey)(nil),           // 2: openintent.v1.PausedByKey
+	(*IssuedKey)(nil),             // 3: openintent.v1.IssuedKey
+	(*CreateKeyRequest)(nil),      // 4: openintent.v1.CreateKeyRequest
+	(*ListKeysRequest)(nil),       // 5: openintent.v1.ListKeysRequest
+	(*ListKeysResponse)(nil),      // 6: openintent.v1.ListKeysResponse
+	(*GetKeyRequest)(nil),         // 7: openintent.v1.GetKeyRequest
+	(*RevokeKeyRequest)(nil),      // 8: openintent.v1.RevokeKeyRequest
+	(*RotateKeyRequest)(nil),      // 9: openintent.v1.RotateKeyRequest
+	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
 }
 var file_openintent_v1_keys_proto_depIdxs = []int32{
 	0,  // 0: openintent.v1.Key.status:type_name -> openintent.v1.KeyStatus
-	9,  // 1: openintent.v1.Key.created_at:type_name -> google.protobuf.Timestamp
-	9,  // 2: openintent.v1.Key.expires_at:type_name -> google.protobuf.Timestamp
-	9,  // 3: openintent.v1.Key.last_used_at:type_name -> google.protobuf.Timestamp
-	9,  // 4: openintent.v1.Key.former_secret_expires_at:type_name -> google.protobuf.Timestamp
-	9,  // 5: openintent.v1.Key.revoked_at:type_name -> google.protobuf.Timestamp
-	1,  // 6: openintent.v1.IssuedKey.key:type_name -> openintent.v1.Key
-	9,  // 7: openintent.v1.CreateKeyRequest.expires_at:type_name -> google.protobuf.Timestamp
-	0,  // 8: openintent.v1.ListKeysRequest.status:type_name -> openintent.v1.KeyStatus
-	1,  // 9: openintent.v1.ListKeysResponse.keys:type_name -> openintent.v1.Key
-	3,  // 10: openintent.v1.KeyService.CreateKey:input_type -> openintent.v1.CreateKeyRequest
-	4,  // 11: openintent.v1.KeyService.ListKeys:input_type -> openintent.v1.ListKeysRequest
-	6,  // 12: openintent.v1.KeyService.GetKey:input_type -> openintent.v1.GetKeyRequest
-	7,  // 13: openintent.v1.KeyService.RevokeKey:input_type -> openintent.v1.RevokeKeyRequest
-	8,  // 14: openintent.v1.KeyService.RotateKey:input_type -> openintent.v1.RotateKeyRequest
-	2,  // 15: openintent.v1.KeyService.CreateKey:output_type -> openintent.v1.IssuedKey
-	5,  // 16: openintent.v1.KeyService.ListKeys:output_type -> openintent.v1.ListKeysResponse
-	1,  // 17: openintent.v1.KeyService.GetKey:output_type -> openintent.v1.Key
-	1,  // 18: openintent.v1.KeyService.RevokeKey:output_type -> openintent.v1.Key
-	2,  // 19: openintent.v1.KeyService.RotateKey:output_type -> openintent.v1.IssuedKey
-	15, // [15:20] is the sub-list for method output_type
-	10, // [10:15] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	10, // 1: openintent.v1.Key.created_at:type_name -> google.protobuf.Timestamp
+	10, // 2: openintent.v1.Key.expires_at:type_name -> google.protobuf.Timestamp
+	10, // 3: openintent.v1.Key.last_used_at:type_name -> google.protobuf.Timestamp
+	10, // 4: openintent.v1.Key.former_secret_expires_at:type_name -> google.protobuf.Timestamp
+	10, // 5: openintent.v1.Key.revoked_at:type_name -> google.protobuf.Timestamp
+	2,  // 6: openintent.v1.Key.paused:type_name -> openintent.v1.PausedByKey
+	1,  // 7: openintent.v1.IssuedKey.key:type_name -> openintent.v1.Key
+	10, // 8: openintent.v1.CreateKeyRequest.expires_at:type_name -> google.protobuf.Timestamp
+	0,  // 9: openintent.v1.ListKeysRequest.status:type_name -> openintent.v1.KeyStatus
+	1,  // 10: openintent.v1.ListKeysResponse.keys:type_name -> openintent.v1.Key
+	4,  // 11: openintent.v1.KeyService.CreateKey:input_type -> openintent.v1.CreateKeyRequest
+	5,  // 12: openintent.v1.KeyService.ListKeys:input_type -> openintent.v1.ListKeysRequest
+	7,  // 13: openintent.v1.KeyService.GetKey:input_type -> openintent.v1.GetKeyRequest
+	8,  // 14: openintent.v1.KeyService.RevokeKey:input_type -> openintent.v1.RevokeKeyRequest
+	9,  // 15: openintent.v1.KeyService.RotateKey:input_type -> openintent.v1.RotateKeyRequest
+	3,  // 16: openintent.v1.KeyService.CreateKey:output_type -> openintent.v1.IssuedKey
+	6,  // 17: openintent.v1.KeyService.ListKeys:output_type -> openintent.v1.ListKeysResponse
+	1,  // 18: openintent.v1.KeyService.GetKey:output_type -> openintent.v1.Key
+	1,  // 19: openintent.v1.KeyService.RevokeKey:output_type -> openintent.v1.Key
+	3,  // 20: openintent.v1.KeyService.RotateKey:output_type -> openintent.v1.IssuedKey
+	16, // [16:21] is the sub-list for method output_type
+	11, // [11:16] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_keys_proto_init() }
@@ -908,17 +1013,17 @@ func file_openintent_v1_keys_proto_init() {
 		return
 	}
 	file_openintent_v1_keys_proto_msgTypes[0].OneofWrappers = []any{}
-	file_openintent_v1_keys_proto_msgTypes[2].OneofWrappers = []any{}
 	file_openintent_v1_keys_proto_msgTypes[3].OneofWrappers = []any{}
 	file_openintent_v1_keys_proto_msgTypes[4].OneofWrappers = []any{}
-	file_openintent_v1_keys_proto_msgTypes[7].OneofWrappers = []any{}
+	file_openintent_v1_keys_proto_msgTypes[5].OneofWrappers = []any{}
+	file_openintent_v1_keys_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_keys_proto_rawDesc), len(file_openintent_v1_keys_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   8,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

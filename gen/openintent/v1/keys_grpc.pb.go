@@ -40,9 +40,10 @@ type KeyServiceClient interface {
 	ListKeys(ctx context.Context, in *ListKeysRequest, opts ...grpc.CallOption) (*ListKeysResponse, error)
 	// GetKey gives one key, without its secret.
 	GetKey(ctx context.Context, in *GetKeyRequest, opts ...grpc.CallOption) (*Key, error)
-	// RevokeKey ends a key for good; it stays in the list. Revoking it again changes nothing.
+	// RevokeKey ends a key for good; it stays in the list. The webhooks of subscriptions and the invites that were made with it pause; the
+	// answer lists them in `paused`. Revoking it again changes nothing.
 	RevokeKey(ctx context.Context, in *RevokeKeyRequest, opts ...grpc.CallOption) (*Key, error)
-	// RotateKey gives a key a new secret, which the answer has. The secret before it stays valid for the grace that the call names; one
+	// RotateKey gives a key a new secret, which the answer has. What was made with the key goes on. The secret before it stays valid for the grace that the call names; one
 	// from before an earlier rotation ends immediately. A key that has expired or was revoked is FAILED_PRECONDITION.
 	RotateKey(ctx context.Context, in *RotateKeyRequest, opts ...grpc.CallOption) (*IssuedKey, error)
 }
@@ -119,9 +120,10 @@ type KeyServiceServer interface {
 	ListKeys(context.Context, *ListKeysRequest) (*ListKeysResponse, error)
 	// GetKey gives one key, without its secret.
 	GetKey(context.Context, *GetKeyRequest) (*Key, error)
-	// RevokeKey ends a key for good; it stays in the list. Revoking it again changes nothing.
+	// RevokeKey ends a key for good; it stays in the list. The webhooks of subscriptions and the invites that were made with it pause; the
+	// answer lists them in `paused`. Revoking it again changes nothing.
 	RevokeKey(context.Context, *RevokeKeyRequest) (*Key, error)
-	// RotateKey gives a key a new secret, which the answer has. The secret before it stays valid for the grace that the call names; one
+	// RotateKey gives a key a new secret, which the answer has. What was made with the key goes on. The secret before it stays valid for the grace that the call names; one
 	// from before an earlier rotation ends immediately. A key that has expired or was revoked is FAILED_PRECONDITION.
 	RotateKey(context.Context, *RotateKeyRequest) (*IssuedKey, error)
 	mustEmbedUnimplementedKeyServiceServer()

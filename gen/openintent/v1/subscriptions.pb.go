@@ -77,7 +77,15 @@ type Subscription struct {
 	// For how many seconds it gathers into one digest what is not for its agent. It is left out of JSON while it is unset.
 	DigestSeconds *int32 `protobuf:"varint,24,opt,name=digest_seconds,json=digestSeconds,proto3,oneof" json:"digest_seconds,omitempty"`
 	// How many characters a digest has at most. It is left out of JSON while it is unset.
-	MaxChars      *int32 `protobuf:"varint,25,opt,name=max_chars,json=maxChars,proto3,oneof" json:"max_chars,omitempty"`
+	MaxChars *int32 `protobuf:"varint,25,opt,name=max_chars,json=maxChars,proto3,oneof" json:"max_chars,omitempty"`
+	// Who made it, or took it over with UpdateSubscription: the id of a key of the database, `configured` for a key of the server's
+	// configuration, or the issuer and the subject of a token, or the name in a certificate. It is left out of JSON while it is unset: for
+	// subscriptions without a webhook, and for those that a program of release 0.1 made.
+	MadeBy *string `protobuf:"bytes,26,opt,name=made_by,json=madeBy,proto3,oneof" json:"made_by,omitempty"`
+	// Why the server posts nothing to its webhook for now: its maker's key was revoked (`KEY_REVOKED`), has expired (`KEY_EXPIRED`), or was
+	// taken out of the configuration of the answering server (`KEY_REMOVED`). Deliveries wait until UpdateSubscription takes it over. Null,
+	// and left out of JSON, while it is not paused.
+	PausedReason  *string `protobuf:"bytes,27,opt,name=paused_reason,json=pausedReason,proto3,oneof" json:"paused_reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -285,6 +293,20 @@ func (x *Subscription) GetMaxChars() int32 {
 		return *x.MaxChars
 	}
 	return 0
+}
+
+func (x *Subscription) GetMadeBy() string {
+	if x != nil && x.MadeBy != nil {
+		return *x.MadeBy
+	}
+	return ""
+}
+
+func (x *Subscription) GetPausedReason() string {
+	if x != nil && x.PausedReason != nil {
+		return *x.PausedReason
+	}
+	return ""
 }
 
 // CreateSubscriptionRequest describes a new subscription.
@@ -649,6 +671,61 @@ func (x *GetSubscriptionRequest) GetSubscriptionId() string {
 	return ""
 }
 
+// UpdateSubscriptionRequest names a subscription that the caller takes over, and what changes besides.
+type UpdateSubscriptionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The subscription.
+	SubscriptionId string `protobuf:"bytes,1,opt,name=subscription_id,json=subscriptionId,proto3" json:"subscription_id,omitempty"`
+	// Where to post from now on, as in CreateSubscriptionRequest; absent: where it posts now. The secret that signs stays the same.
+	WebhookUrl    *string `protobuf:"bytes,2,opt,name=webhook_url,json=webhookUrl,proto3,oneof" json:"webhook_url,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateSubscriptionRequest) Reset() {
+	*x = UpdateSubscriptionRequest{}
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateSubscriptionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateSubscriptionRequest) ProtoMessage() {}
+
+func (x *UpdateSubscriptionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateSubscriptionRequest.ProtoReflect.Descriptor instead.
+func (*UpdateSubscriptionRequest) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *UpdateSubscriptionRequest) GetSubscriptionId() string {
+	if x != nil {
+		return x.SubscriptionId
+	}
+	return ""
+}
+
+func (x *UpdateSubscriptionRequest) GetWebhookUrl() string {
+	if x != nil && x.WebhookUrl != nil {
+		return *x.WebhookUrl
+	}
+	return ""
+}
+
 // DeleteSubscriptionRequest names a subscription.
 type DeleteSubscriptionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -660,7 +737,7 @@ type DeleteSubscriptionRequest struct {
 
 func (x *DeleteSubscriptionRequest) Reset() {
 	*x = DeleteSubscriptionRequest{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[5]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -672,7 +749,7 @@ func (x *DeleteSubscriptionRequest) String() string {
 func (*DeleteSubscriptionRequest) ProtoMessage() {}
 
 func (x *DeleteSubscriptionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[5]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -685,7 +762,7 @@ func (x *DeleteSubscriptionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSubscriptionRequest.ProtoReflect.Descriptor instead.
 func (*DeleteSubscriptionRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{5}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *DeleteSubscriptionRequest) GetSubscriptionId() string {
@@ -708,7 +785,7 @@ type DeleteSubscriptionResponse struct {
 
 func (x *DeleteSubscriptionResponse) Reset() {
 	*x = DeleteSubscriptionResponse{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[6]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -720,7 +797,7 @@ func (x *DeleteSubscriptionResponse) String() string {
 func (*DeleteSubscriptionResponse) ProtoMessage() {}
 
 func (x *DeleteSubscriptionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[6]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -733,7 +810,7 @@ func (x *DeleteSubscriptionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSubscriptionResponse.ProtoReflect.Descriptor instead.
 func (*DeleteSubscriptionResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{6}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *DeleteSubscriptionResponse) GetSubscriptionId() string {
@@ -791,7 +868,7 @@ type SubscriptionDelivery struct {
 
 func (x *SubscriptionDelivery) Reset() {
 	*x = SubscriptionDelivery{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[7]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -803,7 +880,7 @@ func (x *SubscriptionDelivery) String() string {
 func (*SubscriptionDelivery) ProtoMessage() {}
 
 func (x *SubscriptionDelivery) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[7]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -816,7 +893,7 @@ func (x *SubscriptionDelivery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscriptionDelivery.ProtoReflect.Descriptor instead.
 func (*SubscriptionDelivery) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{7}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SubscriptionDelivery) GetSubscriptionId() string {
@@ -936,7 +1013,7 @@ type EarlierMessage struct {
 
 func (x *EarlierMessage) Reset() {
 	*x = EarlierMessage{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[8]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -948,7 +1025,7 @@ func (x *EarlierMessage) String() string {
 func (*EarlierMessage) ProtoMessage() {}
 
 func (x *EarlierMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[8]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -961,7 +1038,7 @@ func (x *EarlierMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EarlierMessage.ProtoReflect.Descriptor instead.
 func (*EarlierMessage) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{8}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *EarlierMessage) GetIntentId() string {
@@ -1018,7 +1095,7 @@ type Digest struct {
 
 func (x *Digest) Reset() {
 	*x = Digest{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[9]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1030,7 +1107,7 @@ func (x *Digest) String() string {
 func (*Digest) ProtoMessage() {}
 
 func (x *Digest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[9]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1043,7 +1120,7 @@ func (x *Digest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Digest.ProtoReflect.Descriptor instead.
 func (*Digest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{9}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Digest) GetMessageCount() int32 {
@@ -1100,7 +1177,7 @@ type DigestCount struct {
 
 func (x *DigestCount) Reset() {
 	*x = DigestCount{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[10]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1112,7 +1189,7 @@ func (x *DigestCount) String() string {
 func (*DigestCount) ProtoMessage() {}
 
 func (x *DigestCount) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[10]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1125,7 +1202,7 @@ func (x *DigestCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestCount.ProtoReflect.Descriptor instead.
 func (*DigestCount) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{10}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *DigestCount) GetChannelId() string {
@@ -1176,7 +1253,7 @@ type DigestSubject struct {
 
 func (x *DigestSubject) Reset() {
 	*x = DigestSubject{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[11]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1188,7 +1265,7 @@ func (x *DigestSubject) String() string {
 func (*DigestSubject) ProtoMessage() {}
 
 func (x *DigestSubject) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[11]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1201,7 +1278,7 @@ func (x *DigestSubject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestSubject.ProtoReflect.Descriptor instead.
 func (*DigestSubject) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{11}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DigestSubject) GetMessageId() string {
@@ -1233,7 +1310,7 @@ type DigestSpan struct {
 
 func (x *DigestSpan) Reset() {
 	*x = DigestSpan{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[12]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1245,7 +1322,7 @@ func (x *DigestSpan) String() string {
 func (*DigestSpan) ProtoMessage() {}
 
 func (x *DigestSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[12]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1258,7 +1335,7 @@ func (x *DigestSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DigestSpan.ProtoReflect.Descriptor instead.
 func (*DigestSpan) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{12}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DigestSpan) GetIntentId() string {
@@ -1305,7 +1382,7 @@ type StreamDeliveriesRequest struct {
 
 func (x *StreamDeliveriesRequest) Reset() {
 	*x = StreamDeliveriesRequest{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[13]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1317,7 +1394,7 @@ func (x *StreamDeliveriesRequest) String() string {
 func (*StreamDeliveriesRequest) ProtoMessage() {}
 
 func (x *StreamDeliveriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[13]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1330,7 +1407,7 @@ func (x *StreamDeliveriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamDeliveriesRequest.ProtoReflect.Descriptor instead.
 func (*StreamDeliveriesRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{13}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *StreamDeliveriesRequest) GetSubscriptionId() string {
@@ -1383,7 +1460,7 @@ type FetchDeliveriesRequest struct {
 
 func (x *FetchDeliveriesRequest) Reset() {
 	*x = FetchDeliveriesRequest{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[14]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1395,7 +1472,7 @@ func (x *FetchDeliveriesRequest) String() string {
 func (*FetchDeliveriesRequest) ProtoMessage() {}
 
 func (x *FetchDeliveriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[14]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1408,7 +1485,7 @@ func (x *FetchDeliveriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchDeliveriesRequest.ProtoReflect.Descriptor instead.
 func (*FetchDeliveriesRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{14}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *FetchDeliveriesRequest) GetSubscriptionId() string {
@@ -1443,7 +1520,7 @@ type FetchDeliveriesResponse struct {
 
 func (x *FetchDeliveriesResponse) Reset() {
 	*x = FetchDeliveriesResponse{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[15]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1455,7 +1532,7 @@ func (x *FetchDeliveriesResponse) String() string {
 func (*FetchDeliveriesResponse) ProtoMessage() {}
 
 func (x *FetchDeliveriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[15]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1468,7 +1545,7 @@ func (x *FetchDeliveriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchDeliveriesResponse.ProtoReflect.Descriptor instead.
 func (*FetchDeliveriesResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{15}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *FetchDeliveriesResponse) GetDeliveries() []*SubscriptionDelivery {
@@ -1493,7 +1570,7 @@ type AcknowledgeDeliveriesRequest struct {
 
 func (x *AcknowledgeDeliveriesRequest) Reset() {
 	*x = AcknowledgeDeliveriesRequest{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[16]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1505,7 +1582,7 @@ func (x *AcknowledgeDeliveriesRequest) String() string {
 func (*AcknowledgeDeliveriesRequest) ProtoMessage() {}
 
 func (x *AcknowledgeDeliveriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[16]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1518,7 +1595,7 @@ func (x *AcknowledgeDeliveriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeDeliveriesRequest.ProtoReflect.Descriptor instead.
 func (*AcknowledgeDeliveriesRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{16}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AcknowledgeDeliveriesRequest) GetSubscriptionId() string {
@@ -1555,7 +1632,7 @@ type StreamAcknowledgementsRequest struct {
 
 func (x *StreamAcknowledgementsRequest) Reset() {
 	*x = StreamAcknowledgementsRequest{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[17]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1567,7 +1644,7 @@ func (x *StreamAcknowledgementsRequest) String() string {
 func (*StreamAcknowledgementsRequest) ProtoMessage() {}
 
 func (x *StreamAcknowledgementsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[17]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1580,7 +1657,7 @@ func (x *StreamAcknowledgementsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamAcknowledgementsRequest.ProtoReflect.Descriptor instead.
 func (*StreamAcknowledgementsRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{17}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *StreamAcknowledgementsRequest) GetSubscriptionId() string {
@@ -1608,7 +1685,7 @@ type StreamAcknowledgementsResponse struct {
 
 func (x *StreamAcknowledgementsResponse) Reset() {
 	*x = StreamAcknowledgementsResponse{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[18]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1620,7 +1697,7 @@ func (x *StreamAcknowledgementsResponse) String() string {
 func (*StreamAcknowledgementsResponse) ProtoMessage() {}
 
 func (x *StreamAcknowledgementsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[18]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1633,7 +1710,7 @@ func (x *StreamAcknowledgementsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamAcknowledgementsResponse.ProtoReflect.Descriptor instead.
 func (*StreamAcknowledgementsResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{18}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *StreamAcknowledgementsResponse) GetAcknowledged() int64 {
@@ -1660,7 +1737,7 @@ type ListDeadLettersRequest struct {
 
 func (x *ListDeadLettersRequest) Reset() {
 	*x = ListDeadLettersRequest{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[19]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1672,7 +1749,7 @@ func (x *ListDeadLettersRequest) String() string {
 func (*ListDeadLettersRequest) ProtoMessage() {}
 
 func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[19]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1685,7 +1762,7 @@ func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersRequest.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{19}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListDeadLettersRequest) GetSubscriptionId() string {
@@ -1729,7 +1806,7 @@ type ListDeadLettersResponse struct {
 
 func (x *ListDeadLettersResponse) Reset() {
 	*x = ListDeadLettersResponse{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[20]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1741,7 +1818,7 @@ func (x *ListDeadLettersResponse) String() string {
 func (*ListDeadLettersResponse) ProtoMessage() {}
 
 func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[20]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1754,7 +1831,7 @@ func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersResponse.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{20}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListDeadLettersResponse) GetDeadLetters() []*DeadLetter {
@@ -1787,7 +1864,7 @@ type DeadLetter struct {
 
 func (x *DeadLetter) Reset() {
 	*x = DeadLetter{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[21]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1799,7 +1876,7 @@ func (x *DeadLetter) String() string {
 func (*DeadLetter) ProtoMessage() {}
 
 func (x *DeadLetter) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[21]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1812,7 +1889,7 @@ func (x *DeadLetter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadLetter.ProtoReflect.Descriptor instead.
 func (*DeadLetter) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{21}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DeadLetter) GetDelivery() *SubscriptionDelivery {
@@ -1849,7 +1926,7 @@ type RedriveDeadLettersRequest struct {
 
 func (x *RedriveDeadLettersRequest) Reset() {
 	*x = RedriveDeadLettersRequest{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[22]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1861,7 +1938,7 @@ func (x *RedriveDeadLettersRequest) String() string {
 func (*RedriveDeadLettersRequest) ProtoMessage() {}
 
 func (x *RedriveDeadLettersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[22]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1874,7 +1951,7 @@ func (x *RedriveDeadLettersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveDeadLettersRequest.ProtoReflect.Descriptor instead.
 func (*RedriveDeadLettersRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{22}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RedriveDeadLettersRequest) GetSubscriptionId() string {
@@ -1895,7 +1972,7 @@ var File_openintent_v1_subscriptions_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\n" +
-	"!openintent/v1/subscriptions.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dopenintent/v1/attention.proto\x1a\x1aopenintent/v1/events.proto\x1a\x1copenintent/v1/messages.proto\"\xe6\b\n" +
+	"!openintent/v1/subscriptions.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dopenintent/v1/attention.proto\x1a\x1aopenintent/v1/events.proto\x1a\x1copenintent/v1/messages.proto\"\xcc\t\n" +
 	"\fSubscription\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12#\n" +
@@ -1929,7 +2006,10 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\ainclude\x18\x16 \x03(\tR\ainclude\x12\x1d\n" +
 	"\acompose\x18\x17 \x01(\bH\aR\acompose\x88\x01\x01\x12*\n" +
 	"\x0edigest_seconds\x18\x18 \x01(\x05H\bR\rdigestSeconds\x88\x01\x01\x12 \n" +
-	"\tmax_chars\x18\x19 \x01(\x05H\tR\bmaxChars\x88\x01\x01B\f\n" +
+	"\tmax_chars\x18\x19 \x01(\x05H\tR\bmaxChars\x88\x01\x01\x12\x1c\n" +
+	"\amade_by\x18\x1a \x01(\tH\n" +
+	"R\x06madeBy\x88\x01\x01\x12(\n" +
+	"\rpaused_reason\x18\x1b \x01(\tH\vR\fpausedReason\x88\x01\x01B\f\n" +
 	"\n" +
 	"_intent_idB\r\n" +
 	"\v_channel_idB\x0f\n" +
@@ -1942,7 +2022,10 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\b_composeB\x11\n" +
 	"\x0f_digest_secondsB\f\n" +
 	"\n" +
-	"_max_chars\"\xaf\b\n" +
+	"_max_charsB\n" +
+	"\n" +
+	"\b_made_byB\x10\n" +
+	"\x0e_paused_reason\"\xaf\b\n" +
 	"\x19CreateSubscriptionRequest\x12#\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x01H\x00R\x04name\x88\x01\x01\x122\n" +
@@ -2003,7 +2086,13 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"nextCursor\x88\x01\x01B\x0e\n" +
 	"\f_next_cursor\"F\n" +
 	"\x16GetSubscriptionRequest\x12,\n" +
-	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\"I\n" +
+	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\"\x8b\x01\n" +
+	"\x19UpdateSubscriptionRequest\x12,\n" +
+	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\x120\n" +
+	"\vwebhook_url\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x10H\x00R\n" +
+	"webhookUrl\x88\x01\x01B\x0e\n" +
+	"\f_webhook_url\"I\n" +
 	"\x19DeleteSubscriptionRequest\x12,\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\"]\n" +
 	"\x1aDeleteSubscriptionResponse\x12'\n" +
@@ -2112,11 +2201,12 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\adead_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x06deadAt\"t\n" +
 	"\x19RedriveDeadLettersRequest\x12,\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\x12)\n" +
-	"\anumbers\x18\x02 \x03(\x03B\x0f\xbaH\f\x92\x01\t\x10\xe8\a\"\x04\"\x02(\x01R\anumbers2\xb2\v\n" +
+	"\anumbers\x18\x02 \x03(\x03B\x0f\xbaH\f\x92\x01\t\x10\xe8\a\"\x04\"\x02(\x01R\anumbers2\xc0\f\n" +
 	"\x13SubscriptionService\x12y\n" +
 	"\x12CreateSubscription\x12(.openintent.v1.CreateSubscriptionRequest\x1a\x1b.openintent.v1.Subscription\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/subscriptions\x12\x90\x01\n" +
 	"\x11ListSubscriptions\x12'.openintent.v1.ListSubscriptionsRequest\x1a(.openintent.v1.ListSubscriptionsResponse\"(\x82\xd3\xe4\x93\x02\"b\rsubscriptions\x12\x11/v1/subscriptions\x12\x82\x01\n" +
-	"\x0fGetSubscription\x12%.openintent.v1.GetSubscriptionRequest\x1a\x1b.openintent.v1.Subscription\"+\x82\xd3\xe4\x93\x02%\x12#/v1/subscriptions/{subscription_id}\x12\x96\x01\n" +
+	"\x0fGetSubscription\x12%.openintent.v1.GetSubscriptionRequest\x1a\x1b.openintent.v1.Subscription\"+\x82\xd3\xe4\x93\x02%\x12#/v1/subscriptions/{subscription_id}\x12\x8b\x01\n" +
+	"\x12UpdateSubscription\x12(.openintent.v1.UpdateSubscriptionRequest\x1a\x1b.openintent.v1.Subscription\".\x82\xd3\xe4\x93\x02(:\x01*2#/v1/subscriptions/{subscription_id}\x12\x96\x01\n" +
 	"\x12DeleteSubscription\x12(.openintent.v1.DeleteSubscriptionRequest\x1a).openintent.v1.DeleteSubscriptionResponse\"+\x82\xd3\xe4\x93\x02%*#/v1/subscriptions/{subscription_id}\x12a\n" +
 	"\x10StreamDeliveries\x12&.openintent.v1.StreamDeliveriesRequest\x1a#.openintent.v1.SubscriptionDelivery0\x01\x12\xa4\x01\n" +
 	"\x0fFetchDeliveries\x12%.openintent.v1.FetchDeliveriesRequest\x1a&.openintent.v1.FetchDeliveriesResponse\"B\x82\xd3\xe4\x93\x02<b\n" +
@@ -2139,82 +2229,85 @@ func file_openintent_v1_subscriptions_proto_rawDescGZIP() []byte {
 	return file_openintent_v1_subscriptions_proto_rawDescData
 }
 
-var file_openintent_v1_subscriptions_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_openintent_v1_subscriptions_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_openintent_v1_subscriptions_proto_goTypes = []any{
 	(*Subscription)(nil),                   // 0: openintent.v1.Subscription
 	(*CreateSubscriptionRequest)(nil),      // 1: openintent.v1.CreateSubscriptionRequest
 	(*ListSubscriptionsRequest)(nil),       // 2: openintent.v1.ListSubscriptionsRequest
 	(*ListSubscriptionsResponse)(nil),      // 3: openintent.v1.ListSubscriptionsResponse
 	(*GetSubscriptionRequest)(nil),         // 4: openintent.v1.GetSubscriptionRequest
-	(*DeleteSubscriptionRequest)(nil),      // 5: openintent.v1.DeleteSubscriptionRequest
-	(*DeleteSubscriptionResponse)(nil),     // 6: openintent.v1.DeleteSubscriptionResponse
-	(*SubscriptionDelivery)(nil),           // 7: openintent.v1.SubscriptionDelivery
-	(*EarlierMessage)(nil),                 // 8: openintent.v1.EarlierMessage
-	(*Digest)(nil),                         // 9: openintent.v1.Digest
-	(*DigestCount)(nil),                    // 10: openintent.v1.DigestCount
-	(*DigestSubject)(nil),                  // 11: openintent.v1.DigestSubject
-	(*DigestSpan)(nil),                     // 12: openintent.v1.DigestSpan
-	(*StreamDeliveriesRequest)(nil),        // 13: openintent.v1.StreamDeliveriesRequest
-	(*FetchDeliveriesRequest)(nil),         // 14: openintent.v1.FetchDeliveriesRequest
-	(*FetchDeliveriesResponse)(nil),        // 15: openintent.v1.FetchDeliveriesResponse
-	(*AcknowledgeDeliveriesRequest)(nil),   // 16: openintent.v1.AcknowledgeDeliveriesRequest
-	(*StreamAcknowledgementsRequest)(nil),  // 17: openintent.v1.StreamAcknowledgementsRequest
-	(*StreamAcknowledgementsResponse)(nil), // 18: openintent.v1.StreamAcknowledgementsResponse
-	(*ListDeadLettersRequest)(nil),         // 19: openintent.v1.ListDeadLettersRequest
-	(*ListDeadLettersResponse)(nil),        // 20: openintent.v1.ListDeadLettersResponse
-	(*DeadLetter)(nil),                     // 21: openintent.v1.DeadLetter
-	(*RedriveDeadLettersRequest)(nil),      // 22: openintent.v1.RedriveDeadLettersRequest
-	(MessageType)(0),                       // 23: openintent.v1.MessageType
-	(*timestamppb.Timestamp)(nil),          // 24: google.protobuf.Timestamp
-	(*Message)(nil),                        // 25: openintent.v1.Message
-	(*Event)(nil),                          // 26: openintent.v1.Event
-	(*Annotation)(nil),                     // 27: openintent.v1.Annotation
-	(*Attention)(nil),                      // 28: openintent.v1.Attention
+	(*UpdateSubscriptionRequest)(nil),      // 5: openintent.v1.UpdateSubscriptionRequest
+	(*DeleteSubscriptionRequest)(nil),      // 6: openintent.v1.DeleteSubscriptionRequest
+	(*DeleteSubscriptionResponse)(nil),     // 7: openintent.v1.DeleteSubscriptionResponse
+	(*SubscriptionDelivery)(nil),           // 8: openintent.v1.SubscriptionDelivery
+	(*EarlierMessage)(nil),                 // 9: openintent.v1.EarlierMessage
+	(*Digest)(nil),                         // 10: openintent.v1.Digest
+	(*DigestCount)(nil),                    // 11: openintent.v1.DigestCount
+	(*DigestSubject)(nil),                  // 12: openintent.v1.DigestSubject
+	(*DigestSpan)(nil),                     // 13: openintent.v1.DigestSpan
+	(*StreamDeliveriesRequest)(nil),        // 14: openintent.v1.StreamDeliveriesRequest
+	(*FetchDeliveriesRequest)(nil),         // 15: openintent.v1.FetchDeliveriesRequest
+	(*FetchDeliveriesResponse)(nil),        // 16: openintent.v1.FetchDeliveriesResponse
+	(*AcknowledgeDeliveriesRequest)(nil),   // 17: openintent.v1.AcknowledgeDeliveriesRequest
+	(*StreamAcknowledgementsRequest)(nil),  // 18: openintent.v1.StreamAcknowledgementsRequest
+	(*StreamAcknowledgementsResponse)(nil), // 19: openintent.v1.StreamAcknowledgementsResponse
+	(*ListDeadLettersRequest)(nil),         // 20: openintent.v1.ListDeadLettersRequest
+	(*ListDeadLettersResponse)(nil),        // 21: openintent.v1.ListDeadLettersResponse
+	(*DeadLetter)(nil),                     // 22: openintent.v1.DeadLetter
+	(*RedriveDeadLettersRequest)(nil),      // 23: openintent.v1.RedriveDeadLettersRequest
+	(MessageType)(0),                       // 24: openintent.v1.MessageType
+	(*timestamppb.Timestamp)(nil),          // 25: google.protobuf.Timestamp
+	(*Message)(nil),                        // 26: openintent.v1.Message
+	(*Event)(nil),                          // 27: openintent.v1.Event
+	(*Annotation)(nil),                     // 28: openintent.v1.Annotation
+	(*Attention)(nil),                      // 29: openintent.v1.Attention
 }
 var file_openintent_v1_subscriptions_proto_depIdxs = []int32{
-	23, // 0: openintent.v1.Subscription.message_type:type_name -> openintent.v1.MessageType
-	24, // 1: openintent.v1.Subscription.created_at:type_name -> google.protobuf.Timestamp
-	24, // 2: openintent.v1.Subscription.expires_at:type_name -> google.protobuf.Timestamp
-	23, // 3: openintent.v1.CreateSubscriptionRequest.message_type:type_name -> openintent.v1.MessageType
-	24, // 4: openintent.v1.CreateSubscriptionRequest.expires_at:type_name -> google.protobuf.Timestamp
+	24, // 0: openintent.v1.Subscription.message_type:type_name -> openintent.v1.MessageType
+	25, // 1: openintent.v1.Subscription.created_at:type_name -> google.protobuf.Timestamp
+	25, // 2: openintent.v1.Subscription.expires_at:type_name -> google.protobuf.Timestamp
+	24, // 3: openintent.v1.CreateSubscriptionRequest.message_type:type_name -> openintent.v1.MessageType
+	25, // 4: openintent.v1.CreateSubscriptionRequest.expires_at:type_name -> google.protobuf.Timestamp
 	0,  // 5: openintent.v1.ListSubscriptionsResponse.subscriptions:type_name -> openintent.v1.Subscription
-	25, // 6: openintent.v1.SubscriptionDelivery.message:type_name -> openintent.v1.Message
-	26, // 7: openintent.v1.SubscriptionDelivery.event:type_name -> openintent.v1.Event
-	27, // 8: openintent.v1.SubscriptionDelivery.annotation:type_name -> openintent.v1.Annotation
-	28, // 9: openintent.v1.SubscriptionDelivery.attention:type_name -> openintent.v1.Attention
-	8,  // 10: openintent.v1.SubscriptionDelivery.earlier:type_name -> openintent.v1.EarlierMessage
-	9,  // 11: openintent.v1.SubscriptionDelivery.digest:type_name -> openintent.v1.Digest
-	25, // 12: openintent.v1.EarlierMessage.message:type_name -> openintent.v1.Message
-	28, // 13: openintent.v1.EarlierMessage.attention:type_name -> openintent.v1.Attention
-	10, // 14: openintent.v1.Digest.counts:type_name -> openintent.v1.DigestCount
-	11, // 15: openintent.v1.Digest.subjects:type_name -> openintent.v1.DigestSubject
-	12, // 16: openintent.v1.Digest.spans:type_name -> openintent.v1.DigestSpan
-	7,  // 17: openintent.v1.FetchDeliveriesResponse.deliveries:type_name -> openintent.v1.SubscriptionDelivery
-	21, // 18: openintent.v1.ListDeadLettersResponse.dead_letters:type_name -> openintent.v1.DeadLetter
-	7,  // 19: openintent.v1.DeadLetter.delivery:type_name -> openintent.v1.SubscriptionDelivery
-	24, // 20: openintent.v1.DeadLetter.dead_at:type_name -> google.protobuf.Timestamp
+	26, // 6: openintent.v1.SubscriptionDelivery.message:type_name -> openintent.v1.Message
+	27, // 7: openintent.v1.SubscriptionDelivery.event:type_name -> openintent.v1.Event
+	28, // 8: openintent.v1.SubscriptionDelivery.annotation:type_name -> openintent.v1.Annotation
+	29, // 9: openintent.v1.SubscriptionDelivery.attention:type_name -> openintent.v1.Attention
+	9,  // 10: openintent.v1.SubscriptionDelivery.earlier:type_name -> openintent.v1.EarlierMessage
+	10, // 11: openintent.v1.SubscriptionDelivery.digest:type_name -> openintent.v1.Digest
+	26, // 12: openintent.v1.EarlierMessage.message:type_name -> openintent.v1.Message
+	29, // 13: openintent.v1.EarlierMessage.attention:type_name -> openintent.v1.Attention
+	11, // 14: openintent.v1.Digest.counts:type_name -> openintent.v1.DigestCount
+	12, // 15: openintent.v1.Digest.subjects:type_name -> openintent.v1.DigestSubject
+	13, // 16: openintent.v1.Digest.spans:type_name -> openintent.v1.DigestSpan
+	8,  // 17: openintent.v1.FetchDeliveriesResponse.deliveries:type_name -> openintent.v1.SubscriptionDelivery
+	22, // 18: openintent.v1.ListDeadLettersResponse.dead_letters:type_name -> openintent.v1.DeadLetter
+	8,  // 19: openintent.v1.DeadLetter.delivery:type_name -> openintent.v1.SubscriptionDelivery
+	25, // 20: openintent.v1.DeadLetter.dead_at:type_name -> google.protobuf.Timestamp
 	1,  // 21: openintent.v1.SubscriptionService.CreateSubscription:input_type -> openintent.v1.CreateSubscriptionRequest
 	2,  // 22: openintent.v1.SubscriptionService.ListSubscriptions:input_type -> openintent.v1.ListSubscriptionsRequest
 	4,  // 23: openintent.v1.SubscriptionService.GetSubscription:input_type -> openintent.v1.GetSubscriptionRequest
-	5,  // 24: openintent.v1.SubscriptionService.DeleteSubscription:input_type -> openintent.v1.DeleteSubscriptionRequest
-	13, // 25: openintent.v1.SubscriptionService.StreamDeliveries:input_type -> openintent.v1.StreamDeliveriesRequest
-	14, // 26: openintent.v1.SubscriptionService.FetchDeliveries:input_type -> openintent.v1.FetchDeliveriesRequest
-	16, // 27: openintent.v1.SubscriptionService.AcknowledgeDeliveries:input_type -> openintent.v1.AcknowledgeDeliveriesRequest
-	17, // 28: openintent.v1.SubscriptionService.StreamAcknowledgements:input_type -> openintent.v1.StreamAcknowledgementsRequest
-	19, // 29: openintent.v1.SubscriptionService.ListDeadLetters:input_type -> openintent.v1.ListDeadLettersRequest
-	22, // 30: openintent.v1.SubscriptionService.RedriveDeadLetters:input_type -> openintent.v1.RedriveDeadLettersRequest
-	0,  // 31: openintent.v1.SubscriptionService.CreateSubscription:output_type -> openintent.v1.Subscription
-	3,  // 32: openintent.v1.SubscriptionService.ListSubscriptions:output_type -> openintent.v1.ListSubscriptionsResponse
-	0,  // 33: openintent.v1.SubscriptionService.GetSubscription:output_type -> openintent.v1.Subscription
-	6,  // 34: openintent.v1.SubscriptionService.DeleteSubscription:output_type -> openintent.v1.DeleteSubscriptionResponse
-	7,  // 35: openintent.v1.SubscriptionService.StreamDeliveries:output_type -> openintent.v1.SubscriptionDelivery
-	15, // 36: openintent.v1.SubscriptionService.FetchDeliveries:output_type -> openintent.v1.FetchDeliveriesResponse
-	0,  // 37: openintent.v1.SubscriptionService.AcknowledgeDeliveries:output_type -> openintent.v1.Subscription
-	18, // 38: openintent.v1.SubscriptionService.StreamAcknowledgements:output_type -> openintent.v1.StreamAcknowledgementsResponse
-	20, // 39: openintent.v1.SubscriptionService.ListDeadLetters:output_type -> openintent.v1.ListDeadLettersResponse
-	0,  // 40: openintent.v1.SubscriptionService.RedriveDeadLetters:output_type -> openintent.v1.Subscription
-	31, // [31:41] is the sub-list for method output_type
-	21, // [21:31] is the sub-list for method input_type
+	5,  // 24: openintent.v1.SubscriptionService.UpdateSubscription:input_type -> openintent.v1.UpdateSubscriptionRequest
+	6,  // 25: openintent.v1.SubscriptionService.DeleteSubscription:input_type -> openintent.v1.DeleteSubscriptionRequest
+	14, // 26: openintent.v1.SubscriptionService.StreamDeliveries:input_type -> openintent.v1.StreamDeliveriesRequest
+	15, // 27: openintent.v1.SubscriptionService.FetchDeliveries:input_type -> openintent.v1.FetchDeliveriesRequest
+	17, // 28: openintent.v1.SubscriptionService.AcknowledgeDeliveries:input_type -> openintent.v1.AcknowledgeDeliveriesRequest
+	18, // 29: openintent.v1.SubscriptionService.StreamAcknowledgements:input_type -> openintent.v1.StreamAcknowledgementsRequest
+	20, // 30: openintent.v1.SubscriptionService.ListDeadLetters:input_type -> openintent.v1.ListDeadLettersRequest
+	23, // 31: openintent.v1.SubscriptionService.RedriveDeadLetters:input_type -> openintent.v1.RedriveDeadLettersRequest
+	0,  // 32: openintent.v1.SubscriptionService.CreateSubscription:output_type -> openintent.v1.Subscription
+	3,  // 33: openintent.v1.SubscriptionService.ListSubscriptions:output_type -> openintent.v1.ListSubscriptionsResponse
+	0,  // 34: openintent.v1.SubscriptionService.GetSubscription:output_type -> openintent.v1.Subscription
+	0,  // 35: openintent.v1.SubscriptionService.UpdateSubscription:output_type -> openintent.v1.Subscription
+	7,  // 36: openintent.v1.SubscriptionService.DeleteSubscription:output_type -> openintent.v1.DeleteSubscriptionResponse
+	8,  // 37: openintent.v1.SubscriptionService.StreamDeliveries:output_type -> openintent.v1.SubscriptionDelivery
+	16, // 38: openintent.v1.SubscriptionService.FetchDeliveries:output_type -> openintent.v1.FetchDeliveriesResponse
+	0,  // 39: openintent.v1.SubscriptionService.AcknowledgeDeliveries:output_type -> openintent.v1.Subscription
+	19, // 40: openintent.v1.SubscriptionService.StreamAcknowledgements:output_type -> openintent.v1.StreamAcknowledgementsResponse
+	21, // 41: openintent.v1.SubscriptionService.ListDeadLetters:output_type -> openintent.v1.ListDeadLettersResponse
+	0,  // 42: openintent.v1.SubscriptionService.RedriveDeadLetters:output_type -> openintent.v1.Subscription
+	32, // [32:43] is the sub-list for method output_type
+	21, // [21:32] is the sub-list for method input_type
 	21, // [21:21] is the sub-list for extension type_name
 	21, // [21:21] is the sub-list for extension extendee
 	0,  // [0:21] is the sub-list for field type_name
@@ -2232,18 +2325,19 @@ func file_openintent_v1_subscriptions_proto_init() {
 	file_openintent_v1_subscriptions_proto_msgTypes[1].OneofWrappers = []any{}
 	file_openintent_v1_subscriptions_proto_msgTypes[2].OneofWrappers = []any{}
 	file_openintent_v1_subscriptions_proto_msgTypes[3].OneofWrappers = []any{}
-	file_openintent_v1_subscriptions_proto_msgTypes[13].OneofWrappers = []any{}
+	file_openintent_v1_subscriptions_proto_msgTypes[5].OneofWrappers = []any{}
 	file_openintent_v1_subscriptions_proto_msgTypes[14].OneofWrappers = []any{}
-	file_openintent_v1_subscriptions_proto_msgTypes[16].OneofWrappers = []any{}
-	file_openintent_v1_subscriptions_proto_msgTypes[19].OneofWrappers = []any{}
+	file_openintent_v1_subscriptions_proto_msgTypes[15].OneofWrappers = []any{}
+	file_openintent_v1_subscriptions_proto_msgTypes[17].OneofWrappers = []any{}
 	file_openintent_v1_subscriptions_proto_msgTypes[20].OneofWrappers = []any{}
+	file_openintent_v1_subscriptions_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_subscriptions_proto_rawDesc), len(file_openintent_v1_subscriptions_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

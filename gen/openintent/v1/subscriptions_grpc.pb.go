@@ -22,6 +22,7 @@ const (
 	SubscriptionService_CreateSubscription_FullMethodName     = "/openintent.v1.SubscriptionService/CreateSubscription"
 	SubscriptionService_ListSubscriptions_FullMethodName      = "/openintent.v1.SubscriptionService/ListSubscriptions"
 	SubscriptionService_GetSubscription_FullMethodName        = "/openintent.v1.SubscriptionService/GetSubscription"
+	SubscriptionService_UpdateSubscription_FullMethodName     = "/openintent.v1.SubscriptionService/UpdateSubscription"
 	SubscriptionService_DeleteSubscription_FullMethodName     = "/openintent.v1.SubscriptionService/DeleteSubscription"
 	SubscriptionService_StreamDeliveries_FullMethodName       = "/openintent.v1.SubscriptionService/StreamDeliveries"
 	SubscriptionService_FetchDeliveries_FullMethodName        = "/openintent.v1.SubscriptionService/FetchDeliveries"
@@ -58,6 +59,10 @@ type SubscriptionServiceClient interface {
 	ListSubscriptions(ctx context.Context, in *ListSubscriptionsRequest, opts ...grpc.CallOption) (*ListSubscriptionsResponse, error)
 	// GetSubscription gives one subscription. Another agent's subscription is NOT_FOUND.
 	GetSubscription(ctx context.Context, in *GetSubscriptionRequest, opts ...grpc.CallOption) (*Subscription, error)
+	// UpdateSubscription makes the caller's key the maker of a subscription with a webhook, and changes where it posts if the call says so. It
+	// resumes a subscription that is paused because its maker's key has ended: what waited is delivered now. Only the subscriber and the
+	// operator may. A subscription without a webhook is FAILED_PRECONDITION with reason SUBSCRIPTION_NOT_POSTED.
+	UpdateSubscription(ctx context.Context, in *UpdateSubscriptionRequest, opts ...grpc.CallOption) (*Subscription, error)
 	// DeleteSubscription ends a subscription and forgets how far it came, and its dead letters.
 	DeleteSubscription(ctx context.Context, in *DeleteSubscriptionRequest, opts ...grpc.CallOption) (*DeleteSubscriptionResponse, error)
 	// StreamDeliveries streams a subscription's deliveries, oldest first: all that are not acknowledged, and new ones as they come. At most
@@ -125,6 +130,16 @@ func (c *subscriptionServiceClient) GetSubscription(ctx context.Context, in *Get
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(Subscription)
 	err := c.cc.Invoke(ctx, SubscriptionService_GetSubscription_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *subscriptionServiceClient) UpdateSubscription(ctx context.Context, in *UpdateSubscriptionRequest, opts ...grpc.CallOption) (*Subscription, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Subscription)
+	err := c.cc.Invoke(ctx, SubscriptionService_UpdateSubscription_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -240,6 +255,10 @@ type SubscriptionServiceServer interface {
 	ListSubscriptions(context.Context, *ListSubscriptionsRequest) (*ListSubscriptionsResponse, error)
 	// GetSubscription gives one subscription. Another agent's subscription is NOT_FOUND.
 	GetSubscription(context.Context, *GetSubscriptionRequest) (*Subscription, error)
+	// UpdateSubscription makes the caller's key the maker of a subscription with a webhook, and changes where it posts if the call says so. It
+	// resumes a subscription that is paused because its maker's key has ended: what waited is delivered now. Only the subscriber and the
+	// operator may. A subscription without a webhook is FAILED_PRECONDITION with reason SUBSCRIPTION_NOT_POSTED.
+	UpdateSubscription(context.Context, *UpdateSubscriptionRequest) (*Subscription, error)
 	// DeleteSubscription ends a subscription and forgets how far it came, and its dead letters.
 	DeleteSubscription(context.Context, *DeleteSubscriptionRequest) (*DeleteSubscriptionResponse, error)
 	// StreamDeliveries streams a subscription's deliveries, oldest first: all that are not acknowledged, and new ones as they come. At most
@@ -291,6 +310,9 @@ func (UnimplementedSubscriptionServiceServer) ListSubscriptions(context.Context,
 }
 func (UnimplementedSubscriptionServiceServer) GetSubscription(context.Context, *GetSubscriptionRequest) (*Subscription, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetSubscription not implemented")
+}
+func (UnimplementedSubscriptionServiceServer) UpdateSubscription(context.Context, *UpdateSubscriptionRequest) (*Subscription, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateSubscription not implemented")
 }
 func (UnimplementedSubscriptionServiceServer) DeleteSubscription(context.Context, *DeleteSubscriptionRequest) (*DeleteSubscriptionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteSubscription not implemented")
@@ -384,6 +406,24 @@ func _SubscriptionService_GetSubscription_Handler(srv interface{}, ctx context.C
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(SubscriptionServiceServer).GetSubscription(ctx, req.(*GetSubscriptionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SubscriptionService_UpdateSubscription_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateSubscriptionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SubscriptionServiceServer).UpdateSubscription(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SubscriptionService_UpdateSubscription_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SubscriptionServiceServer).UpdateSubscription(ctx, req.(*UpdateSubscriptionRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -514,6 +554,10 @@ var SubscriptionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetSubscription",
 			Handler:    _SubscriptionService_GetSubscription_Handler,
+		},
+		{
+			MethodName: "UpdateSubscription",
+			Handler:    _SubscriptionService_UpdateSubscription_Handler,
 		},
 		{
 			MethodName: "DeleteSubscription",

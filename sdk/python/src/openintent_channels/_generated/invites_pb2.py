@@ -26,7 +26,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from openintent_channels._generated import keys_pb2 as openintent_dot_v1_dot_keys__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bopenintent/v1/invites.proto\x12\ropenintent.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18openintent/v1/keys.proto\"\x8a\x04\n\x06Invite\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n\nchannel_id\x18\x02 \x01(\tR\tchannelId\x12\x14\n\x05label\x18\x03 \x01(\tR\x05label\x12\x30\n\x06status\x18\x04 \x01(\x0e\x32\x18.openintent.v1.KeyStatusR\x06status\x12\x16\n\x06\x61gents\x18\x05 \x03(\tR\x06\x61gents\x12\'\n\x0f\x65xpected_agents\x18\x06 \x03(\tR\x0e\x65xpectedAgents\x12\x1d\n\nmax_agents\x18\x07 \x01(\x05R\tmaxAgents\x12\x1b\n\tread_only\x18\x08 \x01(\x08R\x08readOnly\x12\x39\n\ncreated_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x1d\n\ncreated_by\x18\n \x01(\tR\tcreatedBy\x12\x39\n\nexpires_at\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAt\x12<\n\x0clast_used_at\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nlastUsedAt\x12\x39\n\nrevoked_at\x18\r \x01(\x0b\x32\x1a.google.protobuf.TimestampR\trevokedAt\"U\n\x0cIssuedInvite\x12-\n\x06invite\x18\x01 \x01(\x0b\x32\x15.openintent.v1.InviteR\x06invite\x12\x16\n\x06secret\x18\x02 \x01(\tR\x06secret\"\xed\x01\n\x13\x43reateInviteRequest\x12\x1d\n\nchannel_id\x18\x01 \x01(\tR\tchannelId\x12\x14\n\x05label\x18\x02 \x01(\tR\x05label\x12\x16\n\x06\x61gents\x18\x03 \x03(\tR\x06\x61gents\x12\"\n\nmax_agents\x18\x04 \x01(\x05H\x00R\tmaxAgents\x88\x01\x01\x12\x1b\n\tread_only\x18\x05 \x01(\x08R\x08readOnly\x12\x39\n\nexpires_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAtB\r\n\x0b_max_agents\"\x80\x01\n\x12ListInvitesRequest\x12\x1d\n\nchannel_id\x18\x01 \x01(\tR\tchannelId\x12\x19\n\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01\x12\x1b\n\x06\x63ursor\x18\x03 \x01(\tH\x01R\x06\x63ursor\x88\x01\x01\x42\x08\n\x06_limitB\t\n\x07_cursor\"|\n\x13ListInvitesResponse\x12/\n\x07invites\x18\x01 \x03(\x0b\x32\x15.openintent.v1.InviteR\x07invites\x12$\n\x0bnext_cursor\x18\x02 \x01(\tH\x00R\nnextCursor\x88\x01\x01\x42\x0e\n\x0c_next_cursor\"Q\n\x13RevokeInviteRequest\x12\x1d\n\nchannel_id\x18\x01 \x01(\tR\tchannelId\x12\x1b\n\tinvite_id\x18\x02 \x01(\tR\x08inviteId2\x81\x02\n\rInviteService\x12O\n\x0c\x43reateInvite\x12\".openintent.v1.CreateInviteRequest\x1a\x1b.openintent.v1.IssuedInvite\x12T\n\x0bListInvites\x12!.openintent.v1.ListInvitesRequest\x1a\".openintent.v1.ListInvitesResponse\x12I\n\x0cRevokeInvite\x12\".openintent.v1.RevokeInviteRequest\x1a\x15.openintent.v1.Inviteb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bopenintent/v1/invites.proto\x12\ropenintent.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18openintent/v1/keys.proto\"\xc6\x04\n\x06Invite\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n\nchannel_id\x18\x02 \x01(\tR\tchannelId\x12\x14\n\x05label\x18\x03 \x01(\tR\x05label\x12\x30\n\x06status\x18\x04 \x01(\x0e\x32\x18.openintent.v1.KeyStatusR\x06status\x12\x16\n\x06\x61gents\x18\x05 \x03(\tR\x06\x61gents\x12\'\n\x0f\x65xpected_agents\x18\x06 \x03(\tR\x0e\x65xpectedAgents\x12\x1d\n\nmax_agents\x18\x07 \x01(\x05R\tmaxAgents\x12\x1b\n\tread_only\x18\x08 \x01(\x08R\x08readOnly\x12\x39\n\ncreated_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x1d\n\ncreated_by\x18\n \x01(\tR\tcreatedBy\x12\x39\n\nexpires_at\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAt\x12<\n\x0clast_used_at\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nlastUsedAt\x12\x39\n\nrevoked_at\x18\r \x01(\x0b\x32\x1a.google.protobuf.TimestampR\trevokedAt\x12(\n\rpaused_reason\x18\x0e \x01(\tH\x00R\x0cpausedReason\x88\x01\x01\x42\x10\n\x0e_paused_reason\"U\n\x0cIssuedInvite\x12-\n\x06invite\x18\x01 \x01(\x0b\x32\x15.openintent.v1.InviteR\x06invite\x12\x16\n\x06secret\x18\x02 \x01(\tR\x06secret\"\xed\x01\n\x13\x43reateInviteRequest\x12\x1d\n\nchannel_id\x18\x01 \x01(\tR\tchannelId\x12\x14\n\x05label\x18\x02 \x01(\tR\x05label\x12\x16\n\x06\x61gents\x18\x03 \x03(\tR\x06\x61gents\x12\"\n\nmax_agents\x18\x04 \x01(\x05H\x00R\tmaxAgents\x88\x01\x01\x12\x1b\n\tread_only\x18\x05 \x01(\x08R\x08readOnly\x12\x39\n\nexpires_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAtB\r\n\x0b_max_agents\"\x80\x01\n\x12ListInvitesRequest\x12\x1d\n\nchannel_id\x18\x01 \x01(\tR\tchannelId\x12\x19\n\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01\x12\x1b\n\x06\x63ursor\x18\x03 \x01(\tH\x01R\x06\x63ursor\x88\x01\x01\x42\x08\n\x06_limitB\t\n\x07_cursor\"|\n\x13ListInvitesResponse\x12/\n\x07invites\x18\x01 \x03(\x0b\x32\x15.openintent.v1.InviteR\x07invites\x12$\n\x0bnext_cursor\x18\x02 \x01(\tH\x00R\nnextCursor\x88\x01\x01\x42\x0e\n\x0c_next_cursor\"Q\n\x13UpdateInviteRequest\x12\x1d\n\nchannel_id\x18\x01 \x01(\tR\tchannelId\x12\x1b\n\tinvite_id\x18\x02 \x01(\tR\x08inviteId\"Q\n\x13RevokeInviteRequest\x12\x1d\n\nchannel_id\x18\x01 \x01(\tR\tchannelId\x12\x1b\n\tinvite_id\x18\x02 \x01(\tR\x08inviteId2\xcc\x02\n\rInviteService\x12O\n\x0c\x43reateInvite\x12\".openintent.v1.CreateInviteRequest\x1a\x1b.openintent.v1.IssuedInvite\x12T\n\x0bListInvites\x12!.openintent.v1.ListInvitesRequest\x1a\".openintent.v1.ListInvitesResponse\x12I\n\x0cUpdateInvite\x12\".openintent.v1.UpdateInviteRequest\x1a\x15.openintent.v1.Invite\x12I\n\x0cRevokeInvite\x12\".openintent.v1.RevokeInviteRequest\x1a\x15.openintent.v1.Inviteb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,17 +34,19 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'openintent_channels._genera
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_INVITE']._serialized_start=106
-  _globals['_INVITE']._serialized_end=628
-  _globals['_ISSUEDINVITE']._serialized_start=630
-  _globals['_ISSUEDINVITE']._serialized_end=715
-  _globals['_CREATEINVITEREQUEST']._serialized_start=718
-  _globals['_CREATEINVITEREQUEST']._serialized_end=955
-  _globals['_LISTINVITESREQUEST']._serialized_start=958
-  _globals['_LISTINVITESREQUEST']._serialized_end=1086
-  _globals['_LISTINVITESRESPONSE']._serialized_start=1088
-  _globals['_LISTINVITESRESPONSE']._serialized_end=1212
-  _globals['_REVOKEINVITEREQUEST']._serialized_start=1214
-  _globals['_REVOKEINVITEREQUEST']._serialized_end=1295
-  _globals['_INVITESERVICE']._serialized_start=1298
-  _globals['_INVITESERVICE']._serialized_end=1555
+  _globals['_INVITE']._serialized_end=688
+  _globals['_ISSUEDINVITE']._serialized_start=690
+  _globals['_ISSUEDINVITE']._serialized_end=775
+  _globals['_CREATEINVITEREQUEST']._serialized_start=778
+  _globals['_CREATEINVITEREQUEST']._serialized_end=1015
+  _globals['_LISTINVITESREQUEST']._serialized_start=1018
+  _globals['_LISTINVITESREQUEST']._serialized_end=1146
+  _globals['_LISTINVITESRESPONSE']._serialized_start=1148
+  _globals['_LISTINVITESRESPONSE']._serialized_end=1272
+  _globals['_UPDATEINVITEREQUEST']._serialized_start=1274
+  _globals['_UPDATEINVITEREQUEST']._serialized_end=1355
+  _globals['_REVOKEINVITEREQUEST']._serialized_start=1357
+  _globals['_REVOKEINVITEREQUEST']._serialized_end=1438
+  _globals['_INVITESERVICE']._serialized_start=1441
+  _globals['_INVITESERVICE']._serialized_end=1773
 # @@protoc_insertion_point(module_scope)

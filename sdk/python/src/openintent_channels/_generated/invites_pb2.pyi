@@ -11,7 +11,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Invite(_message.Message):
-    __slots__ = ("id", "channel_id", "label", "status", "agents", "expected_agents", "max_agents", "read_only", "created_at", "created_by", "expires_at", "last_used_at", "revoked_at")
+    __slots__ = ("id", "channel_id", "label", "status", "agents", "expected_agents", "max_agents", "read_only", "created_at", "created_by", "expires_at", "last_used_at", "revoked_at", "paused_reason")
     ID_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     LABEL_FIELD_NUMBER: _ClassVar[int]
@@ -25,6 +25,7 @@ class Invite(_message.Message):
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
     LAST_USED_AT_FIELD_NUMBER: _ClassVar[int]
     REVOKED_AT_FIELD_NUMBER: _ClassVar[int]
+    PAUSED_REASON_FIELD_NUMBER: _ClassVar[int]
     id: str
     channel_id: str
     label: str
@@ -38,7 +39,8 @@ class Invite(_message.Message):
     expires_at: _timestamp_pb2.Timestamp
     last_used_at: _timestamp_pb2.Timestamp
     revoked_at: _timestamp_pb2.Timestamp
-    def __init__(self, id: _Optional[str] = ..., channel_id: _Optional[str] = ..., label: _Optional[str] = ..., status: _Optional[_Union[_keys_pb2.KeyStatus, str]] = ..., agents: _Optional[_Iterable[str]] = ..., expected_agents: _Optional[_Iterable[str]] = ..., max_agents: _Optional[int] = ..., read_only: bool = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_by: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_used_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revoked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    paused_reason: str
+    def __init__(self, id: _Optional[str] = ..., channel_id: _Optional[str] = ..., label: _Optional[str] = ..., status: _Optional[_Union[_keys_pb2.KeyStatus, str]] = ..., agents: _Optional[_Iterable[str]] = ..., expected_agents: _Optional[_Iterable[str]] = ..., max_agents: _Optional[int] = ..., read_only: bool = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_by: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_used_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revoked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., paused_reason: _Optional[str] = ...) -> None: ...
 
 class IssuedInvite(_message.Message):
     __slots__ = ("invite", "secret")
@@ -81,6 +83,14 @@ class ListInvitesResponse(_message.Message):
     invites: _containers.RepeatedCompositeFieldContainer[Invite]
     next_cursor: str
     def __init__(self, invites: _Optional[_Iterable[_Union[Invite, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class UpdateInviteRequest(_message.Message):
+    __slots__ = ("channel_id", "invite_id")
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    INVITE_ID_FIELD_NUMBER: _ClassVar[int]
+    channel_id: str
+    invite_id: str
+    def __init__(self, channel_id: _Optional[str] = ..., invite_id: _Optional[str] = ...) -> None: ...
 
 class RevokeInviteRequest(_message.Message):
     __slots__ = ("channel_id", "invite_id")

@@ -22,7 +22,7 @@ KEY_STATUS_EXPIRED: KeyStatus
 KEY_STATUS_REVOKED: KeyStatus
 
 class Key(_message.Message):
-    __slots__ = ("id", "label", "status", "operator", "agents", "roles", "read_only", "human", "messages_per_second", "bytes_per_second", "created_at", "created_by", "expires_at", "last_used_at", "former_secret_expires_at", "revoked_at", "version", "intents", "channels")
+    __slots__ = ("id", "label", "status", "operator", "agents", "roles", "read_only", "human", "messages_per_second", "bytes_per_second", "created_at", "created_by", "expires_at", "last_used_at", "former_secret_expires_at", "revoked_at", "version", "intents", "channels", "paused", "paused_reason")
     ID_FIELD_NUMBER: _ClassVar[int]
     LABEL_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
@@ -42,6 +42,8 @@ class Key(_message.Message):
     VERSION_FIELD_NUMBER: _ClassVar[int]
     INTENTS_FIELD_NUMBER: _ClassVar[int]
     CHANNELS_FIELD_NUMBER: _ClassVar[int]
+    PAUSED_FIELD_NUMBER: _ClassVar[int]
+    PAUSED_REASON_FIELD_NUMBER: _ClassVar[int]
     id: str
     label: str
     status: KeyStatus
@@ -61,7 +63,21 @@ class Key(_message.Message):
     version: int
     intents: _containers.RepeatedScalarFieldContainer[str]
     channels: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, id: _Optional[str] = ..., label: _Optional[str] = ..., status: _Optional[_Union[KeyStatus, str]] = ..., operator: bool = ..., agents: _Optional[_Iterable[str]] = ..., roles: _Optional[_Iterable[str]] = ..., read_only: bool = ..., human: bool = ..., messages_per_second: _Optional[int] = ..., bytes_per_second: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_by: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_used_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., former_secret_expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revoked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., intents: _Optional[_Iterable[str]] = ..., channels: _Optional[_Iterable[str]] = ...) -> None: ...
+    paused: PausedByKey
+    paused_reason: str
+    def __init__(self, id: _Optional[str] = ..., label: _Optional[str] = ..., status: _Optional[_Union[KeyStatus, str]] = ..., operator: bool = ..., agents: _Optional[_Iterable[str]] = ..., roles: _Optional[_Iterable[str]] = ..., read_only: bool = ..., human: bool = ..., messages_per_second: _Optional[int] = ..., bytes_per_second: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_by: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_used_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., former_secret_expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revoked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., intents: _Optional[_Iterable[str]] = ..., channels: _Optional[_Iterable[str]] = ..., paused: _Optional[_Union[PausedByKey, _Mapping]] = ..., paused_reason: _Optional[str] = ...) -> None: ...
+
+class PausedByKey(_message.Message):
+    __slots__ = ("subscription_ids", "more_subscriptions", "invite_ids", "more_invites")
+    SUBSCRIPTION_IDS_FIELD_NUMBER: _ClassVar[int]
+    MORE_SUBSCRIPTIONS_FIELD_NUMBER: _ClassVar[int]
+    INVITE_IDS_FIELD_NUMBER: _ClassVar[int]
+    MORE_INVITES_FIELD_NUMBER: _ClassVar[int]
+    subscription_ids: _containers.RepeatedScalarFieldContainer[str]
+    more_subscriptions: bool
+    invite_ids: _containers.RepeatedScalarFieldContainer[str]
+    more_invites: bool
+    def __init__(self, subscription_ids: _Optional[_Iterable[str]] = ..., more_subscriptions: bool = ..., invite_ids: _Optional[_Iterable[str]] = ..., more_invites: bool = ...) -> None: ...
 
 class IssuedKey(_message.Message):
     __slots__ = ("key", "secret")

@@ -13,7 +13,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Subscription(_message.Message):
-    __slots__ = ("id", "name", "subscriber_id", "intent_id", "channel_id", "event_types", "message_type", "correlation_id", "webhook_url", "use_endpoint", "secret", "active", "acknowledge_seconds", "max_attempts", "created_at", "expires_at", "acknowledged_through", "last_number", "outstanding_count", "dead_letter_count", "last_error", "include", "compose", "digest_seconds", "max_chars")
+    __slots__ = ("id", "name", "subscriber_id", "intent_id", "channel_id", "event_types", "message_type", "correlation_id", "webhook_url", "use_endpoint", "secret", "active", "acknowledge_seconds", "max_attempts", "created_at", "expires_at", "acknowledged_through", "last_number", "outstanding_count", "dead_letter_count", "last_error", "include", "compose", "digest_seconds", "max_chars", "made_by", "paused_reason")
     ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     SUBSCRIBER_ID_FIELD_NUMBER: _ClassVar[int]
@@ -39,6 +39,8 @@ class Subscription(_message.Message):
     COMPOSE_FIELD_NUMBER: _ClassVar[int]
     DIGEST_SECONDS_FIELD_NUMBER: _ClassVar[int]
     MAX_CHARS_FIELD_NUMBER: _ClassVar[int]
+    MADE_BY_FIELD_NUMBER: _ClassVar[int]
+    PAUSED_REASON_FIELD_NUMBER: _ClassVar[int]
     id: str
     name: str
     subscriber_id: str
@@ -64,7 +66,9 @@ class Subscription(_message.Message):
     compose: bool
     digest_seconds: int
     max_chars: int
-    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., subscriber_id: _Optional[str] = ..., intent_id: _Optional[str] = ..., channel_id: _Optional[str] = ..., event_types: _Optional[_Iterable[str]] = ..., message_type: _Optional[_Union[_messages_pb2.MessageType, str]] = ..., correlation_id: _Optional[str] = ..., webhook_url: _Optional[str] = ..., use_endpoint: bool = ..., secret: _Optional[str] = ..., active: bool = ..., acknowledge_seconds: _Optional[int] = ..., max_attempts: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., acknowledged_through: _Optional[int] = ..., last_number: _Optional[int] = ..., outstanding_count: _Optional[int] = ..., dead_letter_count: _Optional[int] = ..., last_error: _Optional[str] = ..., include: _Optional[_Iterable[str]] = ..., compose: bool = ..., digest_seconds: _Optional[int] = ..., max_chars: _Optional[int] = ...) -> None: ...
+    made_by: str
+    paused_reason: str
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., subscriber_id: _Optional[str] = ..., intent_id: _Optional[str] = ..., channel_id: _Optional[str] = ..., event_types: _Optional[_Iterable[str]] = ..., message_type: _Optional[_Union[_messages_pb2.MessageType, str]] = ..., correlation_id: _Optional[str] = ..., webhook_url: _Optional[str] = ..., use_endpoint: bool = ..., secret: _Optional[str] = ..., active: bool = ..., acknowledge_seconds: _Optional[int] = ..., max_attempts: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., acknowledged_through: _Optional[int] = ..., last_number: _Optional[int] = ..., outstanding_count: _Optional[int] = ..., dead_letter_count: _Optional[int] = ..., last_error: _Optional[str] = ..., include: _Optional[_Iterable[str]] = ..., compose: bool = ..., digest_seconds: _Optional[int] = ..., max_chars: _Optional[int] = ..., made_by: _Optional[str] = ..., paused_reason: _Optional[str] = ...) -> None: ...
 
 class CreateSubscriptionRequest(_message.Message):
     __slots__ = ("name", "subscriber_id", "intent_id", "channel_id", "event_types", "message_type", "correlation_id", "webhook_url", "use_endpoint", "acknowledge_seconds", "max_attempts", "expires_at", "include", "compose", "digest_seconds", "max_chars")
@@ -127,6 +131,14 @@ class GetSubscriptionRequest(_message.Message):
     SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
     subscription_id: str
     def __init__(self, subscription_id: _Optional[str] = ...) -> None: ...
+
+class UpdateSubscriptionRequest(_message.Message):
+    __slots__ = ("subscription_id", "webhook_url")
+    SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
+    WEBHOOK_URL_FIELD_NUMBER: _ClassVar[int]
+    subscription_id: str
+    webhook_url: str
+    def __init__(self, subscription_id: _Optional[str] = ..., webhook_url: _Optional[str] = ...) -> None: ...
 
 class DeleteSubscriptionRequest(_message.Message):
     __slots__ = ("subscription_id",)

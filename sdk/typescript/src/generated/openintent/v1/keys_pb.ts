@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file openintent/v1/keys.proto.
  */
 export const file_openintent_v1_keys: GenFile = /*@__PURE__*/
-  fileDesc("ChhvcGVuaW50ZW50L3YxL2tleXMucHJvdG8SDW9wZW5pbnRlbnQudjEi0wQKA0tleRIKCgJpZBgBIAEoCRINCgVsYWJlbBgCIAEoCRIoCgZzdGF0dXMYAyABKA4yGC5vcGVuaW50ZW50LnYxLktleVN0YXR1cxIQCghvcGVyYXRvchgEIAEoCBIOCgZhZ2VudHMYBSADKAkSDQoFcm9sZXMYBiADKAkSEQoJcmVhZF9vbmx5GAcgASgIEg0KBWh1bWFuGAggASgIEiAKE21lc3NhZ2VzX3Blcl9zZWNvbmQYCSABKANIAIgBARIdChBieXRlc19wZXJfc2Vjb25kGAogASgDSAGIAQESLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY3JlYXRlZF9ieRgMIAEoCRIuCgpleHBpcmVzX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3VzZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjwKGGZvcm1lcl9zZWNyZXRfZXhwaXJlc19hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgRIAEoAxIPCgdpbnRlbnRzGBIgAygJEhAKCGNoYW5uZWxzGBMgAygJQhYKFF9tZXNzYWdlc19wZXJfc2Vjb25kQhMKEV9ieXRlc19wZXJfc2Vjb25kIjwKCUlzc3VlZEtleRIfCgNrZXkYASABKAsyEi5vcGVuaW50ZW50LnYxLktleRIOCgZzZWNyZXQYAiABKAkitQIKEENyZWF0ZUtleVJlcXVlc3QSDQoFbGFiZWwYASABKAkSDgoGYWdlbnRzGAIgAygJEhAKCG9wZXJhdG9yGAMgASgIEg0KBXJvbGVzGAQgAygJEhEKCXJlYWRfb25seRgFIAEoCBINCgVodW1hbhgGIAEoCBIgChNtZXNzYWdlc19wZXJfc2Vjb25kGAcgASgDSACIAQESHQoQYnl0ZXNfcGVyX3NlY29uZBgIIAEoA0gBiAEBEi4KCmV4cGlyZXNfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2ludGVudHMYCiADKAkSEAoIY2hhbm5lbHMYCyADKAlCFgoUX21lc3NhZ2VzX3Blcl9zZWNvbmRCEwoRX2J5dGVzX3Blcl9zZWNvbmQiiQEKD0xpc3RLZXlzUmVxdWVzdBItCgZzdGF0dXMYASABKA4yGC5vcGVuaW50ZW50LnYxLktleVN0YXR1c0gAiAEBEhIKBWxpbWl0GAIgASgFSAGIAQESEwoGY3Vyc29yGAMgASgJSAKIAQFCCQoHX3N0YXR1c0IICgZfbGltaXRCCQoHX2N1cnNvciJeChBMaXN0S2V5c1Jlc3BvbnNlEiAKBGtleXMYASADKAsyEi5vcGVuaW50ZW50LnYxLktleRIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciIfCg1HZXRLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSIiChBSZXZva2VLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCSJtChBSb3RhdGVLZXlSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRIVCg1ncmFjZV9zZWNvbmRzGAIgASgFEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKANIAIgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbipuCglLZXlTdGF0dXMSGgoWS0VZX1NUQVRVU19VTlNQRUNJRklFRBAAEhUKEUtFWV9TVEFUVVNfQUNUSVZFEAESFgoSS0VZX1NUQVRVU19FWFBJUkVEEAISFgoSS0VZX1NUQVRVU19SRVZPS0VEEAMy5wIKCktleVNlcnZpY2USRgoJQ3JlYXRlS2V5Eh8ub3BlbmludGVudC52MS5DcmVhdGVLZXlSZXF1ZXN0Ghgub3BlbmludGVudC52MS5Jc3N1ZWRLZXkSSwoITGlzdEtleXMSHi5vcGVuaW50ZW50LnYxLkxpc3RLZXlzUmVxdWVzdBofLm9wZW5pbnRlbnQudjEuTGlzdEtleXNSZXNwb25zZRI6CgZHZXRLZXkSHC5vcGVuaW50ZW50LnYxLkdldEtleVJlcXVlc3QaEi5vcGVuaW50ZW50LnYxLktleRJACglSZXZva2VLZXkSHy5vcGVuaW50ZW50LnYxLlJldm9rZUtleVJlcXVlc3QaEi5vcGVuaW50ZW50LnYxLktleRJGCglSb3RhdGVLZXkSHy5vcGVuaW50ZW50LnYxLlJvdGF0ZUtleVJlcXVlc3QaGC5vcGVuaW50ZW50LnYxLklzc3VlZEtleWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("ChhvcGVuaW50ZW50L3YxL2tleXMucHJvdG8SDW9wZW5pbnRlbnQudjEivQUKA0tleRIKCgJpZBgBIAEoCRINCgVsYWJlbBgCIAEoCRIoCgZzdGF0dXMYAyABKA4yGC5vcGVuaW50ZW50LnYxLktleVN0YXR1cxIQCghvcGVyYXRvchgEIAEoCBIOCgZhZ2VudHMYBSADKAkSDQoFcm9sZXMYBiADKAkSEQoJcmVhZF9vbmx5GAcgASgIEg0KBWh1bWFuGAggASgIEiAKE21lc3NhZ2VzX3Blcl9zZWNvbmQYCSABKANIAIgBARIdChBieXRlc19wZXJfc2Vjb25kGAogASgDSAGIAQESLgoKY3JlYXRlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKY3JlYXRlZF9ieRgMIAEoCRIuCgpleHBpcmVzX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxsYXN0X3VzZWRfYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjwKGGZvcm1lcl9zZWNyZXRfZXhwaXJlc19hdBgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcmV2b2tlZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdmVyc2lvbhgRIAEoAxIPCgdpbnRlbnRzGBIgAygJEhAKCGNoYW5uZWxzGBMgAygJEi8KBnBhdXNlZBgUIAEoCzIaLm9wZW5pbnRlbnQudjEuUGF1c2VkQnlLZXlIAogBARIaCg1wYXVzZWRfcmVhc29uGBUgASgJSAOIAQFCFgoUX21lc3NhZ2VzX3Blcl9zZWNvbmRCEwoRX2J5dGVzX3Blcl9zZWNvbmRCCQoHX3BhdXNlZEIQCg5fcGF1c2VkX3JlYXNvbiJtCgtQYXVzZWRCeUtleRIYChBzdWJzY3JpcHRpb25faWRzGAEgAygJEhoKEm1vcmVfc3Vic2NyaXB0aW9ucxgCIAEoCBISCgppbnZpdGVfaWRzGAMgAygJEhQKDG1vcmVfaW52aXRlcxgEIAEoCCI8CglJc3N1ZWRLZXkSHwoDa2V5GAEgASgLMhIub3BlbmludGVudC52MS5LZXkSDgoGc2VjcmV0GAIgASgJIrUCChBDcmVhdGVLZXlSZXF1ZXN0Eg0KBWxhYmVsGAEgASgJEg4KBmFnZW50cxgCIAMoCRIQCghvcGVyYXRvchgDIAEoCBINCgVyb2xlcxgEIAMoCRIRCglyZWFkX29ubHkYBSABKAgSDQoFaHVtYW4YBiABKAgSIAoTbWVzc2FnZXNfcGVyX3NlY29uZBgHIAEoA0gAiAEBEh0KEGJ5dGVzX3Blcl9zZWNvbmQYCCABKANIAYgBARIuCgpleHBpcmVzX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdpbnRlbnRzGAogAygJEhAKCGNoYW5uZWxzGAsgAygJQhYKFF9tZXNzYWdlc19wZXJfc2Vjb25kQhMKEV9ieXRlc19wZXJfc2Vjb25kIokBCg9MaXN0S2V5c1JlcXVlc3QSLQoGc3RhdHVzGAEgASgOMhgub3BlbmludGVudC52MS5LZXlTdGF0dXNIAIgBARISCgVsaW1pdBgCIAEoBUgBiAEBEhMKBmN1cnNvchgDIAEoCUgCiAEBQgkKB19zdGF0dXNCCAoGX2xpbWl0QgkKB19jdXJzb3IiXgoQTGlzdEtleXNSZXNwb25zZRIgCgRrZXlzGAEgAygLMhIub3BlbmludGVudC52MS5LZXkSGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiHwoNR2V0S2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkiIgoQUmV2b2tlS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkibQoQUm90YXRlS2V5UmVxdWVzdBIOCgZrZXlfaWQYASABKAkSFQoNZ3JhY2Vfc2Vjb25kcxgCIAEoBRIdChBleHBlY3RlZF92ZXJzaW9uGAMgASgDSACIAQFCEwoRX2V4cGVjdGVkX3ZlcnNpb24qbgoJS2V5U3RhdHVzEhoKFktFWV9TVEFUVVNfVU5TUEVDSUZJRUQQABIVChFLRVlfU1RBVFVTX0FDVElWRRABEhYKEktFWV9TVEFUVVNfRVhQSVJFRBACEhYKEktFWV9TVEFUVVNfUkVWT0tFRBADMucCCgpLZXlTZXJ2aWNlEkYKCUNyZWF0ZUtleRIfLm9wZW5pbnRlbnQudjEuQ3JlYXRlS2V5UmVxdWVzdBoYLm9wZW5pbnRlbnQudjEuSXNzdWVkS2V5EksKCExpc3RLZXlzEh4ub3BlbmludGVudC52MS5MaXN0S2V5c1JlcXVlc3QaHy5vcGVuaW50ZW50LnYxLkxpc3RLZXlzUmVzcG9uc2USOgoGR2V0S2V5Ehwub3BlbmludGVudC52MS5HZXRLZXlSZXF1ZXN0GhIub3BlbmludGVudC52MS5LZXkSQAoJUmV2b2tlS2V5Eh8ub3BlbmludGVudC52MS5SZXZva2VLZXlSZXF1ZXN0GhIub3BlbmludGVudC52MS5LZXkSRgoJUm90YXRlS2V5Eh8ub3BlbmludGVudC52MS5Sb3RhdGVLZXlSZXF1ZXN0Ghgub3BlbmludGVudC52MS5Jc3N1ZWRLZXliBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * Key is an API key of the database, without its secret.
@@ -99,7 +99,8 @@ export type Key = Message<"openintent.v1.Key"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * The id of the key that made it, or `configured` for a key of the server's configuration.
+   * The id of the key that made it, or `configured` for a key of the server's configuration; for an invite made without a key, the issuer
+   * and the subject of the token, or the name in the certificate.
    *
    * @generated from field: string created_by = 12;
    */
@@ -153,6 +154,21 @@ export type Key = Message<"openintent.v1.Key"> & {
    * @generated from field: repeated string channels = 19;
    */
   channels: string[];
+
+  /**
+   * What is paused because the key has ended. Only the answers of RevokeKey, and of GetKey for a key that has ended, have it; it is left out
+   * of JSON elsewhere.
+   *
+   * @generated from field: optional openintent.v1.PausedByKey paused = 20;
+   */
+  paused?: PausedByKey | undefined;
+
+  /**
+   * As in Invite, for a key that is an invite.
+   *
+   * @generated from field: optional string paused_reason = 21;
+   */
+  pausedReason?: string | undefined;
 };
 
 /**
@@ -161,6 +177,48 @@ export type Key = Message<"openintent.v1.Key"> & {
  */
 export const KeySchema: GenMessage<Key> = /*@__PURE__*/
   messageDesc(file_openintent_v1_keys, 0);
+
+/**
+ * PausedByKey lists what was made with a key that has ended, and waits for another maker.
+ *
+ * @generated from message openintent.v1.PausedByKey
+ */
+export type PausedByKey = Message<"openintent.v1.PausedByKey"> & {
+  /**
+   * The first 100 subscriptions whose webhooks are paused, by id. UpdateSubscription with another key of the agent resumes one.
+   *
+   * @generated from field: repeated string subscription_ids = 1;
+   */
+  subscriptionIds: string[];
+
+  /**
+   * Whether there are further subscriptions.
+   *
+   * @generated from field: bool more_subscriptions = 2;
+   */
+  moreSubscriptions: boolean;
+
+  /**
+   * The first 100 invites that are paused, by id. UpdateInvite with another key of who manages the channel resumes one.
+   *
+   * @generated from field: repeated string invite_ids = 3;
+   */
+  inviteIds: string[];
+
+  /**
+   * Whether there are further invites.
+   *
+   * @generated from field: bool more_invites = 4;
+   */
+  moreInvites: boolean;
+};
+
+/**
+ * Describes the message openintent.v1.PausedByKey.
+ * Use `create(PausedByKeySchema)` to create a new message.
+ */
+export const PausedByKeySchema: GenMessage<PausedByKey> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_keys, 1);
 
 /**
  * IssuedKey is a key with its new secret.
@@ -189,7 +247,7 @@ export type IssuedKey = Message<"openintent.v1.IssuedKey"> & {
  * Use `create(IssuedKeySchema)` to create a new message.
  */
 export const IssuedKeySchema: GenMessage<IssuedKey> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_keys, 1);
+  messageDesc(file_openintent_v1_keys, 2);
 
 /**
  * CreateKeyRequest describes a new key. It names either agents or `operator`.
@@ -282,7 +340,7 @@ export type CreateKeyRequest = Message<"openintent.v1.CreateKeyRequest"> & {
  * Use `create(CreateKeyRequestSchema)` to create a new message.
  */
 export const CreateKeyRequestSchema: GenMessage<CreateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_keys, 2);
+  messageDesc(file_openintent_v1_keys, 3);
 
 /**
  * ListKeysRequest selects keys.
@@ -317,7 +375,7 @@ export type ListKeysRequest = Message<"openintent.v1.ListKeysRequest"> & {
  * Use `create(ListKeysRequestSchema)` to create a new message.
  */
 export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_keys, 3);
+  messageDesc(file_openintent_v1_keys, 4);
 
 /**
  * ListKeysResponse is a page of keys.
@@ -345,7 +403,7 @@ export type ListKeysResponse = Message<"openintent.v1.ListKeysResponse"> & {
  * Use `create(ListKeysResponseSchema)` to create a new message.
  */
 export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_keys, 4);
+  messageDesc(file_openintent_v1_keys, 5);
 
 /**
  * GetKeyRequest names a key.
@@ -366,7 +424,7 @@ export type GetKeyRequest = Message<"openintent.v1.GetKeyRequest"> & {
  * Use `create(GetKeyRequestSchema)` to create a new message.
  */
 export const GetKeyRequestSchema: GenMessage<GetKeyRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_keys, 5);
+  messageDesc(file_openintent_v1_keys, 6);
 
 /**
  * RevokeKeyRequest names a key.
@@ -387,7 +445,7 @@ export type RevokeKeyRequest = Message<"openintent.v1.RevokeKeyRequest"> & {
  * Use `create(RevokeKeyRequestSchema)` to create a new message.
  */
 export const RevokeKeyRequestSchema: GenMessage<RevokeKeyRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_keys, 6);
+  messageDesc(file_openintent_v1_keys, 7);
 
 /**
  * RotateKeyRequest names a key, and says how long its present secret stays valid.
@@ -422,7 +480,7 @@ export type RotateKeyRequest = Message<"openintent.v1.RotateKeyRequest"> & {
  * Use `create(RotateKeyRequestSchema)` to create a new message.
  */
 export const RotateKeyRequestSchema: GenMessage<RotateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_keys, 7);
+  messageDesc(file_openintent_v1_keys, 8);
 
 /**
  * KeyStatus says whether the server accepts a key.
@@ -438,7 +496,7 @@ export enum KeyStatus {
   UNSPECIFIED = 0,
 
   /**
-   * The server accepts it.
+   * The server accepts it, unless it is an invite that is paused.
    *
    * @generated from enum value: KEY_STATUS_ACTIVE = 1;
    */
@@ -504,7 +562,8 @@ export const KeyService: GenService<{
     output: typeof KeySchema;
   },
   /**
-   * RevokeKey ends a key for good; it stays in the list. Revoking it again changes nothing.
+   * RevokeKey ends a key for good; it stays in the list. The webhooks of subscriptions and the invites that were made with it pause; the
+   * answer lists them in `paused`. Revoking it again changes nothing.
    *
    * @generated from rpc openintent.v1.KeyService.RevokeKey
    */
@@ -514,7 +573,7 @@ export const KeyService: GenService<{
     output: typeof KeySchema;
   },
   /**
-   * RotateKey gives a key a new secret, which the answer has. The secret before it stays valid for the grace that the call names; one
+   * RotateKey gives a key a new secret, which the answer has. What was made with the key goes on. The secret before it stays valid for the grace that the call names; one
    * from before an earlier rotation ends immediately. A key that has expired or was revoked is FAILED_PRECONDITION.
    *
    * @generated from rpc openintent.v1.KeyService.RotateKey

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file openintent/v1/subscriptions.proto.
  */
 export const file_openintent_v1_subscriptions: GenFile = /*@__PURE__*/
-  fileDesc("CiFvcGVuaW50ZW50L3YxL3N1YnNjcmlwdGlvbnMucHJvdG8SDW9wZW5pbnRlbnQudjEitwYKDFN1YnNjcmlwdGlvbhIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhUKDXN1YnNjcmliZXJfaWQYAyABKAkSFgoJaW50ZW50X2lkGAQgASgJSACIAQESFwoKY2hhbm5lbF9pZBgFIAEoCUgBiAEBEhMKC2V2ZW50X3R5cGVzGAYgAygJEjUKDG1lc3NhZ2VfdHlwZRgHIAEoDjIaLm9wZW5pbnRlbnQudjEuTWVzc2FnZVR5cGVIAogBARIbCg5jb3JyZWxhdGlvbl9pZBgIIAEoCUgDiAEBEhgKC3dlYmhvb2tfdXJsGAkgASgJSASIAQESFAoMdXNlX2VuZHBvaW50GAogASgIEhMKBnNlY3JldBgLIAEoCUgFiAEBEg4KBmFjdGl2ZRgMIAEoCBIbChNhY2tub3dsZWRnZV9zZWNvbmRzGA0gASgFEhQKDG1heF9hdHRlbXB0cxgOIAEoBRIuCgpjcmVhdGVkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRhY2tub3dsZWRnZWRfdGhyb3VnaBgRIAEoAxITCgtsYXN0X251bWJlchgSIAEoAxIZChFvdXRzdGFuZGluZ19jb3VudBgTIAEoAxIZChFkZWFkX2xldHRlcl9jb3VudBgUIAEoAxIXCgpsYXN0X2Vycm9yGBUgASgJSAaIAQESDwoHaW5jbHVkZRgWIAMoCRIUCgdjb21wb3NlGBcgASgISAeIAQESGwoOZGlnZXN0X3NlY29uZHMYGCABKAVICIgBARIWCgltYXhfY2hhcnMYGSABKAVICYgBAUIMCgpfaW50ZW50X2lkQg0KC19jaGFubmVsX2lkQg8KDV9tZXNzYWdlX3R5cGVCEQoPX2NvcnJlbGF0aW9uX2lkQg4KDF93ZWJob29rX3VybEIJCgdfc2VjcmV0Qg0KC19sYXN0X2Vycm9yQgoKCF9jb21wb3NlQhEKD19kaWdlc3Rfc2Vjb25kc0IMCgpfbWF4X2NoYXJzIrUFChlDcmVhdGVTdWJzY3JpcHRpb25SZXF1ZXN0EhEKBG5hbWUYASABKAlIAIgBARIaCg1zdWJzY3JpYmVyX2lkGAIgASgJSAGIAQESFgoJaW50ZW50X2lkGAMgASgJSAKIAQESFwoKY2hhbm5lbF9pZBgEIAEoCUgDiAEBEhMKC2V2ZW50X3R5cGVzGAUgAygJEjUKDG1lc3NhZ2VfdHlwZRgGIAEoDjIaLm9wZW5pbnRlbnQudjEuTWVzc2FnZVR5cGVIBIgBARIbCg5jb3JyZWxhdGlvbl9pZBgHIAEoCUgFiAEBEhgKC3dlYmhvb2tfdXJsGAggASgJSAaIAQESGQoMdXNlX2VuZHBvaW50GAkgASgISAeIAQESIAoTYWNrbm93bGVkZ2Vfc2Vjb25kcxgKIAEoBUgIiAEBEhkKDG1heF9hdHRlbXB0cxgLIAEoBUgJiAEBEi4KCmV4cGlyZXNfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2luY2x1ZGUYDSADKAkSFAoHY29tcG9zZRgOIAEoCEgKiAEBEhsKDmRpZ2VzdF9zZWNvbmRzGA8gASgFSAuIAQESFgoJbWF4X2NoYXJzGBAgASgFSAyIAQFCBwoFX25hbWVCEAoOX3N1YnNjcmliZXJfaWRCDAoKX2ludGVudF9pZEINCgtfY2hhbm5lbF9pZEIPCg1fbWVzc2FnZV90eXBlQhEKD19jb3JyZWxhdGlvbl9pZEIOCgxfd2ViaG9va191cmxCDwoNX3VzZV9lbmRwb2ludEIWChRfYWNrbm93bGVkZ2Vfc2Vjb25kc0IPCg1fbWF4X2F0dGVtcHRzQgoKCF9jb21wb3NlQhEKD19kaWdlc3Rfc2Vjb25kc0IMCgpfbWF4X2NoYXJzIqwBChhMaXN0U3Vic2NyaXB0aW9uc1JlcXVlc3QSGgoNc3Vic2NyaWJlcl9pZBgBIAEoCUgAiAEBEhYKCWludGVudF9pZBgCIAEoCUgBiAEBEhIKBWxpbWl0GAMgASgFSAKIAQESEwoGY3Vyc29yGAQgASgJSAOIAQFCEAoOX3N1YnNjcmliZXJfaWRCDAoKX2ludGVudF9pZEIICgZfbGltaXRCCQoHX2N1cnNvciJ5ChlMaXN0U3Vic2NyaXB0aW9uc1Jlc3BvbnNlEjIKDXN1YnNjcmlwdGlvbnMYASADKAsyGy5vcGVuaW50ZW50LnYxLlN1YnNjcmlwdGlvbhIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciIxChZHZXRTdWJzY3JpcHRpb25SZXF1ZXN0EhcKD3N1YnNjcmlwdGlvbl9pZBgBIAEoCSI0ChlEZWxldGVTdWJzY3JpcHRpb25SZXF1ZXN0EhcKD3N1YnNjcmlwdGlvbl9pZBgBIAEoCSJFChpEZWxldGVTdWJzY3JpcHRpb25SZXNwb25zZRIXCg9zdWJzY3JpcHRpb25faWQYASABKAkSDgoGc3RhdHVzGAIgASgJIrUDChRTdWJzY3JpcHRpb25EZWxpdmVyeRIXCg9zdWJzY3JpcHRpb25faWQYASABKAkSDgoGbnVtYmVyGAIgASgDEg8KB2F0dGVtcHQYAyABKAUSEQoJaW50ZW50X2lkGAQgASgJEhAKCHBvc2l0aW9uGAUgASgDEhQKDGNoYW5uZWxfbmFtZRgGIAEoCRInCgdtZXNzYWdlGAcgASgLMhYub3BlbmludGVudC52MS5NZXNzYWdlEiMKBWV2ZW50GAggASgLMhQub3BlbmludGVudC52MS5FdmVudBITCgtzdGFuZGluZ19ieRgJIAEoCBItCgphbm5vdGF0aW9uGAogASgLMhkub3BlbmludGVudC52MS5Bbm5vdGF0aW9uEisKCWF0dGVudGlvbhgLIAEoCzIYLm9wZW5pbnRlbnQudjEuQXR0ZW50aW9uEhIKCnNvdXJjZV9pZHMYDCADKAkSLgoHZWFybGllchgNIAMoCzIdLm9wZW5pbnRlbnQudjEuRWFybGllck1lc3NhZ2USJQoGZGlnZXN0GA4gASgLMhUub3BlbmludGVudC52MS5EaWdlc3QioQEKDkVhcmxpZXJNZXNzYWdlEhEKCWludGVudF9pZBgBIAEoCRIQCghwb3NpdGlvbhgCIAEoAxIUCgxjaGFubmVsX25hbWUYAyABKAkSJwoHbWVzc2FnZRgEIAEoCzIWLm9wZW5pbnRlbnQudjEuTWVzc2FnZRIrCglhdHRlbnRpb24YBSABKAsyGC5vcGVuaW50ZW50LnYxLkF0dGVudGlvbiK9AQoGRGlnZXN0EhUKDW1lc3NhZ2VfY291bnQYASABKAUSKgoGY291bnRzGAIgAygLMhoub3BlbmludGVudC52MS5EaWdlc3RDb3VudBIuCghzdWJqZWN0cxgDIAMoCzIcLm9wZW5pbnRlbnQudjEuRGlnZXN0U3ViamVjdBIoCgVzcGFucxgEIAMoCzIZLm9wZW5pbnRlbnQudjEuRGlnZXN0U3BhbhIWCg5sZWZ0X291dF9jb3VudBgFIAEoBSJkCgtEaWdlc3RDb3VudBISCgpjaGFubmVsX2lkGAEgASgJEhQKDGNoYW5uZWxfbmFtZRgCIAEoCRIOCgZzZW5kZXIYAyABKAkSDAoEa2luZBgEIAEoCRINCgVjb3VudBgFIAEoBSI0Cg1EaWdlc3RTdWJqZWN0EhIKCm1lc3NhZ2VfaWQYASABKAkSDwoHc3ViamVjdBgCIAEoCSJOCgpEaWdlc3RTcGFuEhEKCWludGVudF9pZBgBIAEoCRIWCg5maXJzdF9wb3NpdGlvbhgCIAEoAxIVCg1sYXN0X3Bvc2l0aW9uGAMgASgDIvgBChdTdHJlYW1EZWxpdmVyaWVzUmVxdWVzdBIXCg9zdWJzY3JpcHRpb25faWQYASABKAkSHAoPbWF4X291dHN0YW5kaW5nGAIgASgFSACIAQESIQoUYWNrbm93bGVkZ2VkX3Rocm91Z2gYAyABKANIAYgBARIcCg9hbm5vdW5jZV9hY3RpdmUYBCABKAhIAogBARIWCgl0YWtlX292ZXIYBSABKAhIA4gBAUISChBfbWF4X291dHN0YW5kaW5nQhcKFV9hY2tub3dsZWRnZWRfdGhyb3VnaEISChBfYW5ub3VuY2VfYWN0aXZlQgwKCl90YWtlX292ZXIiewoWRmV0Y2hEZWxpdmVyaWVzUmVxdWVzdBIXCg9zdWJzY3JpcHRpb25faWQYASABKAkSEgoFbGltaXQYAiABKAVIAIgBARIZCgx3YWl0X3NlY29uZHMYAyABKAFIAYgBAUIICgZfbGltaXRCDwoNX3dhaXRfc2Vjb25kcyJSChdGZXRjaERlbGl2ZXJpZXNSZXNwb25zZRI3CgpkZWxpdmVyaWVzGAEgAygLMiMub3BlbmludGVudC52MS5TdWJzY3JpcHRpb25EZWxpdmVyeSJqChxBY2tub3dsZWRnZURlbGl2ZXJpZXNSZXF1ZXN0EhcKD3N1YnNjcmlwdGlvbl9pZBgBIAEoCRIPCgdudW1iZXJzGAIgAygDEhQKB3Rocm91Z2gYAyABKANIAIgBAUIKCghfdGhyb3VnaCJJCh1TdHJlYW1BY2tub3dsZWRnZW1lbnRzUmVxdWVzdBIXCg9zdWJzY3JpcHRpb25faWQYASABKAkSDwoHbnVtYmVycxgCIAMoAyI2Ch5TdHJlYW1BY2tub3dsZWRnZW1lbnRzUmVzcG9uc2USFAoMYWNrbm93bGVkZ2VkGAEgASgDIpsBChZMaXN0RGVhZExldHRlcnNSZXF1ZXN0EhcKD3N1YnNjcmlwdGlvbl9pZBgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBEhkKDGFmdGVyX251bWJlchgDIAEoA0gBiAEBEhMKBmN1cnNvchgEIAEoCUgCiAEBQggKBl9saW1pdEIPCg1fYWZ0ZXJfbnVtYmVyQgkKB19jdXJzb3IidAoXTGlzdERlYWRMZXR0ZXJzUmVzcG9uc2USLwoMZGVhZF9sZXR0ZXJzGAEgAygLMhkub3BlbmludGVudC52MS5EZWFkTGV0dGVyEhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIoABCgpEZWFkTGV0dGVyEjUKCGRlbGl2ZXJ5GAEgASgLMiMub3BlbmludGVudC52MS5TdWJzY3JpcHRpb25EZWxpdmVyeRIOCgZyZWFzb24YAiABKAkSKwoHZGVhZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiRQoZUmVkcml2ZURlYWRMZXR0ZXJzUmVxdWVzdBIXCg9zdWJzY3JpcHRpb25faWQYASABKAkSDwoHbnVtYmVycxgCIAMoAzL8BwoTU3Vic2NyaXB0aW9uU2VydmljZRJbChJDcmVhdGVTdWJzY3JpcHRpb24SKC5vcGVuaW50ZW50LnYxLkNyZWF0ZVN1YnNjcmlwdGlvblJlcXVlc3QaGy5vcGVuaW50ZW50LnYxLlN1YnNjcmlwdGlvbhJmChFMaXN0U3Vic2NyaXB0aW9ucxInLm9wZW5pbnRlbnQudjEuTGlzdFN1YnNjcmlwdGlvbnNSZXF1ZXN0Gigub3BlbmludGVudC52MS5MaXN0U3Vic2NyaXB0aW9uc1Jlc3BvbnNlElUKD0dldFN1YnNjcmlwdGlvbhIlLm9wZW5pbnRlbnQudjEuR2V0U3Vic2NyaXB0aW9uUmVxdWVzdBobLm9wZW5pbnRlbnQudjEuU3Vic2NyaXB0aW9uEmkKEkRlbGV0ZVN1YnNjcmlwdGlvbhIoLm9wZW5pbnRlbnQudjEuRGVsZXRlU3Vic2NyaXB0aW9uUmVxdWVzdBopLm9wZW5pbnRlbnQudjEuRGVsZXRlU3Vic2NyaXB0aW9uUmVzcG9uc2USYQoQU3RyZWFtRGVsaXZlcmllcxImLm9wZW5pbnRlbnQudjEuU3RyZWFtRGVsaXZlcmllc1JlcXVlc3QaIy5vcGVuaW50ZW50LnYxLlN1YnNjcmlwdGlvbkRlbGl2ZXJ5MAESYAoPRmV0Y2hEZWxpdmVyaWVzEiUub3BlbmludGVudC52MS5GZXRjaERlbGl2ZXJpZXNSZXF1ZXN0GiYub3BlbmludGVudC52MS5GZXRjaERlbGl2ZXJpZXNSZXNwb25zZRJhChVBY2tub3dsZWRnZURlbGl2ZXJpZXMSKy5vcGVuaW50ZW50LnYxLkFja25vd2xlZGdlRGVsaXZlcmllc1JlcXVlc3QaGy5vcGVuaW50ZW50LnYxLlN1YnNjcmlwdGlvbhJ3ChZTdHJlYW1BY2tub3dsZWRnZW1lbnRzEiwub3BlbmludGVudC52MS5TdHJlYW1BY2tub3dsZWRnZW1lbnRzUmVxdWVzdBotLm9wZW5pbnRlbnQudjEuU3RyZWFtQWNrbm93bGVkZ2VtZW50c1Jlc3BvbnNlKAESYAoPTGlzdERlYWRMZXR0ZXJzEiUub3BlbmludGVudC52MS5MaXN0RGVhZExldHRlcnNSZXF1ZXN0GiYub3BlbmludGVudC52MS5MaXN0RGVhZExldHRlcnNSZXNwb25zZRJbChJSZWRyaXZlRGVhZExldHRlcnMSKC5vcGVuaW50ZW50LnYxLlJlZHJpdmVEZWFkTGV0dGVyc1JlcXVlc3QaGy5vcGVuaW50ZW50LnYxLlN1YnNjcmlwdGlvbmIGcHJvdG8z", [file_google_protobuf_timestamp, file_openintent_v1_attention, file_openintent_v1_events, file_openintent_v1_messages]);
+  fileDesc("CiFvcGVuaW50ZW50L3YxL3N1YnNjcmlwdGlvbnMucHJvdG8SDW9wZW5pbnRlbnQudjEihwcKDFN1YnNjcmlwdGlvbhIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhUKDXN1YnNjcmliZXJfaWQYAyABKAkSFgoJaW50ZW50X2lkGAQgASgJSACIAQESFwoKY2hhbm5lbF9pZBgFIAEoCUgBiAEBEhMKC2V2ZW50X3R5cGVzGAYgAygJEjUKDG1lc3NhZ2VfdHlwZRgHIAEoDjIaLm9wZW5pbnRlbnQudjEuTWVzc2FnZVR5cGVIAogBARIbCg5jb3JyZWxhdGlvbl9pZBgIIAEoCUgDiAEBEhgKC3dlYmhvb2tfdXJsGAkgASgJSASIAQESFAoMdXNlX2VuZHBvaW50GAogASgIEhMKBnNlY3JldBgLIAEoCUgFiAEBEg4KBmFjdGl2ZRgMIAEoCBIbChNhY2tub3dsZWRnZV9zZWNvbmRzGA0gASgFEhQKDG1heF9hdHRlbXB0cxgOIAEoBRIuCgpjcmVhdGVkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRhY2tub3dsZWRnZWRfdGhyb3VnaBgRIAEoAxITCgtsYXN0X251bWJlchgSIAEoAxIZChFvdXRzdGFuZGluZ19jb3VudBgTIAEoAxIZChFkZWFkX2xldHRlcl9jb3VudBgUIAEoAxIXCgpsYXN0X2Vycm9yGBUgASgJSAaIAQESDwoHaW5jbHVkZRgWIAMoCRIUCgdjb21wb3NlGBcgASgISAeIAQESGwoOZGlnZXN0X3NlY29uZHMYGCABKAVICIgBARIWCgltYXhfY2hhcnMYGSABKAVICYgBARIUCgdtYWRlX2J5GBogASgJSAqIAQESGgoNcGF1c2VkX3JlYXNvbhgbIAEoCUgLiAEBQgwKCl9pbnRlbnRfaWRCDQoLX2NoYW5uZWxfaWRCDwoNX21lc3NhZ2VfdHlwZUIRCg9fY29ycmVsYXRpb25faWRCDgoMX3dlYmhvb2tfdXJsQgkKB19zZWNyZXRCDQoLX2xhc3RfZXJyb3JCCgoIX2NvbXBvc2VCEQoPX2RpZ2VzdF9zZWNvbmRzQgwKCl9tYXhfY2hhcnNCCgoIX21hZGVfYnlCEAoOX3BhdXNlZF9yZWFzb24itQUKGUNyZWF0ZVN1YnNjcmlwdGlvblJlcXVlc3QSEQoEbmFtZRgBIAEoCUgAiAEBEhoKDXN1YnNjcmliZXJfaWQYAiABKAlIAYgBARIWCglpbnRlbnRfaWQYAyABKAlIAogBARIXCgpjaGFubmVsX2lkGAQgASgJSAOIAQESEwoLZXZlbnRfdHlwZXMYBSADKAkSNQoMbWVzc2FnZV90eXBlGAYgASgOMhoub3BlbmludGVudC52MS5NZXNzYWdlVHlwZUgEiAEBEhsKDmNvcnJlbGF0aW9uX2lkGAcgASgJSAWIAQESGAoLd2ViaG9va191cmwYCCABKAlIBogBARIZCgx1c2VfZW5kcG9pbnQYCSABKAhIB4gBARIgChNhY2tub3dsZWRnZV9zZWNvbmRzGAogASgFSAiIAQESGQoMbWF4X2F0dGVtcHRzGAsgASgFSAmIAQESLgoKZXhwaXJlc19hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHaW5jbHVkZRgNIAMoCRIUCgdjb21wb3NlGA4gASgISAqIAQESGwoOZGlnZXN0X3NlY29uZHMYDyABKAVIC4gBARIWCgltYXhfY2hhcnMYECABKAVIDIgBAUIHCgVfbmFtZUIQCg5fc3Vic2NyaWJlcl9pZEIMCgpfaW50ZW50X2lkQg0KC19jaGFubmVsX2lkQg8KDV9tZXNzYWdlX3R5cGVCEQoPX2NvcnJlbGF0aW9uX2lkQg4KDF93ZWJob29rX3VybEIPCg1fdXNlX2VuZHBvaW50QhYKFF9hY2tub3dsZWRnZV9zZWNvbmRzQg8KDV9tYXhfYXR0ZW1wdHNCCgoIX2NvbXBvc2VCEQoPX2RpZ2VzdF9zZWNvbmRzQgwKCl9tYXhfY2hhcnMirAEKGExpc3RTdWJzY3JpcHRpb25zUmVxdWVzdBIaCg1zdWJzY3JpYmVyX2lkGAEgASgJSACIAQESFgoJaW50ZW50X2lkGAIgASgJSAGIAQESEgoFbGltaXQYAyABKAVIAogBARITCgZjdXJzb3IYBCABKAlIA4gBAUIQCg5fc3Vic2NyaWJlcl9pZEIMCgpfaW50ZW50X2lkQggKBl9saW1pdEIJCgdfY3Vyc29yInkKGUxpc3RTdWJzY3JpcHRpb25zUmVzcG9uc2USMgoNc3Vic2NyaXB0aW9ucxgBIAMoCzIbLm9wZW5pbnRlbnQudjEuU3Vic2NyaXB0aW9uEhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yIjEKFkdldFN1YnNjcmlwdGlvblJlcXVlc3QSFwoPc3Vic2NyaXB0aW9uX2lkGAEgASgJIl4KGVVwZGF0ZVN1YnNjcmlwdGlvblJlcXVlc3QSFwoPc3Vic2NyaXB0aW9uX2lkGAEgASgJEhgKC3dlYmhvb2tfdXJsGAIgASgJSACIAQFCDgoMX3dlYmhvb2tfdXJsIjQKGURlbGV0ZVN1YnNjcmlwdGlvblJlcXVlc3QSFwoPc3Vic2NyaXB0aW9uX2lkGAEgASgJIkUKGkRlbGV0ZVN1YnNjcmlwdGlvblJlc3BvbnNlEhcKD3N1YnNjcmlwdGlvbl9pZBgBIAEoCRIOCgZzdGF0dXMYAiABKAkitQMKFFN1YnNjcmlwdGlvbkRlbGl2ZXJ5EhcKD3N1YnNjcmlwdGlvbl9pZBgBIAEoCRIOCgZudW1iZXIYAiABKAMSDwoHYXR0ZW1wdBgDIAEoBRIRCglpbnRlbnRfaWQYBCABKAkSEAoIcG9zaXRpb24YBSABKAMSFAoMY2hhbm5lbF9uYW1lGAYgASgJEicKB21lc3NhZ2UYByABKAsyFi5vcGVuaW50ZW50LnYxLk1lc3NhZ2USIwoFZXZlbnQYCCABKAsyFC5vcGVuaW50ZW50LnYxLkV2ZW50EhMKC3N0YW5kaW5nX2J5GAkgASgIEi0KCmFubm90YXRpb24YCiABKAsyGS5vcGVuaW50ZW50LnYxLkFubm90YXRpb24SKwoJYXR0ZW50aW9uGAsgASgLMhgub3BlbmludGVudC52MS5BdHRlbnRpb24SEgoKc291cmNlX2lkcxgMIAMoCRIuCgdlYXJsaWVyGA0gAygLMh0ub3BlbmludGVudC52MS5FYXJsaWVyTWVzc2FnZRIlCgZkaWdlc3QYDiABKAsyFS5vcGVuaW50ZW50LnYxLkRpZ2VzdCKhAQoORWFybGllck1lc3NhZ2USEQoJaW50ZW50X2lkGAEgASgJEhAKCHBvc2l0aW9uGAIgASgDEhQKDGNoYW5uZWxfbmFtZRgDIAEoCRInCgdtZXNzYWdlGAQgASgLMhYub3BlbmludGVudC52MS5NZXNzYWdlEisKCWF0dGVudGlvbhgFIAEoCzIYLm9wZW5pbnRlbnQudjEuQXR0ZW50aW9uIr0BCgZEaWdlc3QSFQoNbWVzc2FnZV9jb3VudBgBIAEoBRIqCgZjb3VudHMYAiADKAsyGi5vcGVuaW50ZW50LnYxLkRpZ2VzdENvdW50Ei4KCHN1YmplY3RzGAMgAygLMhwub3BlbmludGVudC52MS5EaWdlc3RTdWJqZWN0EigKBXNwYW5zGAQgAygLMhkub3BlbmludGVudC52MS5EaWdlc3RTcGFuEhYKDmxlZnRfb3V0X2NvdW50GAUgASgFImQKC0RpZ2VzdENvdW50EhIKCmNoYW5uZWxfaWQYASABKAkSFAoMY2hhbm5lbF9uYW1lGAIgASgJEg4KBnNlbmRlchgDIAEoCRIMCgRraW5kGAQgASgJEg0KBWNvdW50GAUgASgFIjQKDURpZ2VzdFN1YmplY3QSEgoKbWVzc2FnZV9pZBgBIAEoCRIPCgdzdWJqZWN0GAIgASgJIk4KCkRpZ2VzdFNwYW4SEQoJaW50ZW50X2lkGAEgASgJEhYKDmZpcnN0X3Bvc2l0aW9uGAIgASgDEhUKDWxhc3RfcG9zaXRpb24YAyABKAMi+AEKF1N0cmVhbURlbGl2ZXJpZXNSZXF1ZXN0EhcKD3N1YnNjcmlwdGlvbl9pZBgBIAEoCRIcCg9tYXhfb3V0c3RhbmRpbmcYAiABKAVIAIgBARIhChRhY2tub3dsZWRnZWRfdGhyb3VnaBgDIAEoA0gBiAEBEhwKD2Fubm91bmNlX2FjdGl2ZRgEIAEoCEgCiAEBEhYKCXRha2Vfb3ZlchgFIAEoCEgDiAEBQhIKEF9tYXhfb3V0c3RhbmRpbmdCFwoVX2Fja25vd2xlZGdlZF90aHJvdWdoQhIKEF9hbm5vdW5jZV9hY3RpdmVCDAoKX3Rha2Vfb3ZlciJ7ChZGZXRjaERlbGl2ZXJpZXNSZXF1ZXN0EhcKD3N1YnNjcmlwdGlvbl9pZBgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBEhkKDHdhaXRfc2Vjb25kcxgDIAEoAUgBiAEBQggKBl9saW1pdEIPCg1fd2FpdF9zZWNvbmRzIlIKF0ZldGNoRGVsaXZlcmllc1Jlc3BvbnNlEjcKCmRlbGl2ZXJpZXMYASADKAsyIy5vcGVuaW50ZW50LnYxLlN1YnNjcmlwdGlvbkRlbGl2ZXJ5ImoKHEFja25vd2xlZGdlRGVsaXZlcmllc1JlcXVlc3QSFwoPc3Vic2NyaXB0aW9uX2lkGAEgASgJEg8KB251bWJlcnMYAiADKAMSFAoHdGhyb3VnaBgDIAEoA0gAiAEBQgoKCF90aHJvdWdoIkkKHVN0cmVhbUFja25vd2xlZGdlbWVudHNSZXF1ZXN0EhcKD3N1YnNjcmlwdGlvbl9pZBgBIAEoCRIPCgdudW1iZXJzGAIgAygDIjYKHlN0cmVhbUFja25vd2xlZGdlbWVudHNSZXNwb25zZRIUCgxhY2tub3dsZWRnZWQYASABKAMimwEKFkxpc3REZWFkTGV0dGVyc1JlcXVlc3QSFwoPc3Vic2NyaXB0aW9uX2lkGAEgASgJEhIKBWxpbWl0GAIgASgFSACIAQESGQoMYWZ0ZXJfbnVtYmVyGAMgASgDSAGIAQESEwoGY3Vyc29yGAQgASgJSAKIAQFCCAoGX2xpbWl0Qg8KDV9hZnRlcl9udW1iZXJCCQoHX2N1cnNvciJ0ChdMaXN0RGVhZExldHRlcnNSZXNwb25zZRIvCgxkZWFkX2xldHRlcnMYASADKAsyGS5vcGVuaW50ZW50LnYxLkRlYWRMZXR0ZXISGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IigAEKCkRlYWRMZXR0ZXISNQoIZGVsaXZlcnkYASABKAsyIy5vcGVuaW50ZW50LnYxLlN1YnNjcmlwdGlvbkRlbGl2ZXJ5Eg4KBnJlYXNvbhgCIAEoCRIrCgdkZWFkX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJFChlSZWRyaXZlRGVhZExldHRlcnNSZXF1ZXN0EhcKD3N1YnNjcmlwdGlvbl9pZBgBIAEoCRIPCgdudW1iZXJzGAIgAygDMtkIChNTdWJzY3JpcHRpb25TZXJ2aWNlElsKEkNyZWF0ZVN1YnNjcmlwdGlvbhIoLm9wZW5pbnRlbnQudjEuQ3JlYXRlU3Vic2NyaXB0aW9uUmVxdWVzdBobLm9wZW5pbnRlbnQudjEuU3Vic2NyaXB0aW9uEmYKEUxpc3RTdWJzY3JpcHRpb25zEicub3BlbmludGVudC52MS5MaXN0U3Vic2NyaXB0aW9uc1JlcXVlc3QaKC5vcGVuaW50ZW50LnYxLkxpc3RTdWJzY3JpcHRpb25zUmVzcG9uc2USVQoPR2V0U3Vic2NyaXB0aW9uEiUub3BlbmludGVudC52MS5HZXRTdWJzY3JpcHRpb25SZXF1ZXN0Ghsub3BlbmludGVudC52MS5TdWJzY3JpcHRpb24SWwoSVXBkYXRlU3Vic2NyaXB0aW9uEigub3BlbmludGVudC52MS5VcGRhdGVTdWJzY3JpcHRpb25SZXF1ZXN0Ghsub3BlbmludGVudC52MS5TdWJzY3JpcHRpb24SaQoSRGVsZXRlU3Vic2NyaXB0aW9uEigub3BlbmludGVudC52MS5EZWxldGVTdWJzY3JpcHRpb25SZXF1ZXN0Gikub3BlbmludGVudC52MS5EZWxldGVTdWJzY3JpcHRpb25SZXNwb25zZRJhChBTdHJlYW1EZWxpdmVyaWVzEiYub3BlbmludGVudC52MS5TdHJlYW1EZWxpdmVyaWVzUmVxdWVzdBojLm9wZW5pbnRlbnQudjEuU3Vic2NyaXB0aW9uRGVsaXZlcnkwARJgCg9GZXRjaERlbGl2ZXJpZXMSJS5vcGVuaW50ZW50LnYxLkZldGNoRGVsaXZlcmllc1JlcXVlc3QaJi5vcGVuaW50ZW50LnYxLkZldGNoRGVsaXZlcmllc1Jlc3BvbnNlEmEKFUFja25vd2xlZGdlRGVsaXZlcmllcxIrLm9wZW5pbnRlbnQudjEuQWNrbm93bGVkZ2VEZWxpdmVyaWVzUmVxdWVzdBobLm9wZW5pbnRlbnQudjEuU3Vic2NyaXB0aW9uEncKFlN0cmVhbUFja25vd2xlZGdlbWVudHMSLC5vcGVuaW50ZW50LnYxLlN0cmVhbUFja25vd2xlZGdlbWVudHNSZXF1ZXN0Gi0ub3BlbmludGVudC52MS5TdHJlYW1BY2tub3dsZWRnZW1lbnRzUmVzcG9uc2UoARJgCg9MaXN0RGVhZExldHRlcnMSJS5vcGVuaW50ZW50LnYxLkxpc3REZWFkTGV0dGVyc1JlcXVlc3QaJi5vcGVuaW50ZW50LnYxLkxpc3REZWFkTGV0dGVyc1Jlc3BvbnNlElsKElJlZHJpdmVEZWFkTGV0dGVycxIoLm9wZW5pbnRlbnQudjEuUmVkcml2ZURlYWRMZXR0ZXJzUmVxdWVzdBobLm9wZW5pbnRlbnQudjEuU3Vic2NyaXB0aW9uYgZwcm90bzM", [file_google_protobuf_timestamp, file_openintent_v1_attention, file_openintent_v1_events, file_openintent_v1_messages]);
 
 /**
  * Subscription is a durable cursor of one agent.
@@ -201,6 +201,24 @@ export type Subscription = Message<"openintent.v1.Subscription"> & {
    * @generated from field: optional int32 max_chars = 25;
    */
   maxChars?: number | undefined;
+
+  /**
+   * Who made it, or took it over with UpdateSubscription: the id of a key of the database, `configured` for a key of the server's
+   * configuration, or the issuer and the subject of a token, or the name in a certificate. It is left out of JSON while it is unset: for
+   * subscriptions without a webhook, and for those that a program of release 0.1 made.
+   *
+   * @generated from field: optional string made_by = 26;
+   */
+  madeBy?: string | undefined;
+
+  /**
+   * Why the server posts nothing to its webhook for now: its maker's key was revoked (`KEY_REVOKED`), has expired (`KEY_EXPIRED`), or was
+   * taken out of the configuration of the answering server (`KEY_REMOVED`). Deliveries wait until UpdateSubscription takes it over. Null,
+   * and left out of JSON, while it is not paused.
+   *
+   * @generated from field: optional string paused_reason = 27;
+   */
+  pausedReason?: string | undefined;
 };
 
 /**
@@ -435,6 +453,34 @@ export const GetSubscriptionRequestSchema: GenMessage<GetSubscriptionRequest> = 
   messageDesc(file_openintent_v1_subscriptions, 4);
 
 /**
+ * UpdateSubscriptionRequest names a subscription that the caller takes over, and what changes besides.
+ *
+ * @generated from message openintent.v1.UpdateSubscriptionRequest
+ */
+export type UpdateSubscriptionRequest = Message<"openintent.v1.UpdateSubscriptionRequest"> & {
+  /**
+   * The subscription.
+   *
+   * @generated from field: string subscription_id = 1;
+   */
+  subscriptionId: string;
+
+  /**
+   * Where to post from now on, as in CreateSubscriptionRequest; absent: where it posts now. The secret that signs stays the same.
+   *
+   * @generated from field: optional string webhook_url = 2;
+   */
+  webhookUrl?: string | undefined;
+};
+
+/**
+ * Describes the message openintent.v1.UpdateSubscriptionRequest.
+ * Use `create(UpdateSubscriptionRequestSchema)` to create a new message.
+ */
+export const UpdateSubscriptionRequestSchema: GenMessage<UpdateSubscriptionRequest> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_subscriptions, 5);
+
+/**
  * DeleteSubscriptionRequest names a subscription.
  *
  * @generated from message openintent.v1.DeleteSubscriptionRequest
@@ -453,7 +499,7 @@ export type DeleteSubscriptionRequest = Message<"openintent.v1.DeleteSubscriptio
  * Use `create(DeleteSubscriptionRequestSchema)` to create a new message.
  */
 export const DeleteSubscriptionRequestSchema: GenMessage<DeleteSubscriptionRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 5);
+  messageDesc(file_openintent_v1_subscriptions, 6);
 
 /**
  * DeleteSubscriptionResponse confirms the deletion.
@@ -481,7 +527,7 @@ export type DeleteSubscriptionResponse = Message<"openintent.v1.DeleteSubscripti
  * Use `create(DeleteSubscriptionResponseSchema)` to create a new message.
  */
 export const DeleteSubscriptionResponseSchema: GenMessage<DeleteSubscriptionResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 6);
+  messageDesc(file_openintent_v1_subscriptions, 7);
 
 /**
  * SubscriptionDelivery is one delivery: a message, a logged event or an annotation.
@@ -597,7 +643,7 @@ export type SubscriptionDelivery = Message<"openintent.v1.SubscriptionDelivery">
  * Use `create(SubscriptionDeliverySchema)` to create a new message.
  */
 export const SubscriptionDeliverySchema: GenMessage<SubscriptionDelivery> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 7);
+  messageDesc(file_openintent_v1_subscriptions, 8);
 
 /**
  * EarlierMessage is one of several messages that come with one delivery.
@@ -646,7 +692,7 @@ export type EarlierMessage = Message<"openintent.v1.EarlierMessage"> & {
  * Use `create(EarlierMessageSchema)` to create a new message.
  */
 export const EarlierMessageSchema: GenMessage<EarlierMessage> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 8);
+  messageDesc(file_openintent_v1_subscriptions, 9);
 
 /**
  * Digest is a summary of messages that are not for the agent. In JSON it has at most the subscription's max_chars characters.
@@ -695,7 +741,7 @@ export type Digest = Message<"openintent.v1.Digest"> & {
  * Use `create(DigestSchema)` to create a new message.
  */
 export const DigestSchema: GenMessage<Digest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 9);
+  messageDesc(file_openintent_v1_subscriptions, 10);
 
 /**
  * DigestCount says how many messages of one kind one sender sent on one channel.
@@ -744,7 +790,7 @@ export type DigestCount = Message<"openintent.v1.DigestCount"> & {
  * Use `create(DigestCountSchema)` to create a new message.
  */
 export const DigestCountSchema: GenMessage<DigestCount> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 10);
+  messageDesc(file_openintent_v1_subscriptions, 11);
 
 /**
  * DigestSubject is the subject of one message.
@@ -772,7 +818,7 @@ export type DigestSubject = Message<"openintent.v1.DigestSubject"> & {
  * Use `create(DigestSubjectSchema)` to create a new message.
  */
 export const DigestSubjectSchema: GenMessage<DigestSubject> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 11);
+  messageDesc(file_openintent_v1_subscriptions, 12);
 
 /**
  * DigestSpan says where in an intent's log the messages of a digest are.
@@ -807,7 +853,7 @@ export type DigestSpan = Message<"openintent.v1.DigestSpan"> & {
  * Use `create(DigestSpanSchema)` to create a new message.
  */
 export const DigestSpanSchema: GenMessage<DigestSpan> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 12);
+  messageDesc(file_openintent_v1_subscriptions, 13);
 
 /**
  * StreamDeliveriesRequest opens a stream of deliveries.
@@ -860,7 +906,7 @@ export type StreamDeliveriesRequest = Message<"openintent.v1.StreamDeliveriesReq
  * Use `create(StreamDeliveriesRequestSchema)` to create a new message.
  */
 export const StreamDeliveriesRequestSchema: GenMessage<StreamDeliveriesRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 13);
+  messageDesc(file_openintent_v1_subscriptions, 14);
 
 /**
  * FetchDeliveriesRequest asks for deliveries.
@@ -895,7 +941,7 @@ export type FetchDeliveriesRequest = Message<"openintent.v1.FetchDeliveriesReque
  * Use `create(FetchDeliveriesRequestSchema)` to create a new message.
  */
 export const FetchDeliveriesRequestSchema: GenMessage<FetchDeliveriesRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 14);
+  messageDesc(file_openintent_v1_subscriptions, 15);
 
 /**
  * FetchDeliveriesResponse holds deliveries.
@@ -916,7 +962,7 @@ export type FetchDeliveriesResponse = Message<"openintent.v1.FetchDeliveriesResp
  * Use `create(FetchDeliveriesResponseSchema)` to create a new message.
  */
 export const FetchDeliveriesResponseSchema: GenMessage<FetchDeliveriesResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 15);
+  messageDesc(file_openintent_v1_subscriptions, 16);
 
 /**
  * AcknowledgeDeliveriesRequest names deliveries that are done.
@@ -951,7 +997,7 @@ export type AcknowledgeDeliveriesRequest = Message<"openintent.v1.AcknowledgeDel
  * Use `create(AcknowledgeDeliveriesRequestSchema)` to create a new message.
  */
 export const AcknowledgeDeliveriesRequestSchema: GenMessage<AcknowledgeDeliveriesRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 16);
+  messageDesc(file_openintent_v1_subscriptions, 17);
 
 /**
  * StreamAcknowledgementsRequest names further deliveries that are done.
@@ -979,7 +1025,7 @@ export type StreamAcknowledgementsRequest = Message<"openintent.v1.StreamAcknowl
  * Use `create(StreamAcknowledgementsRequestSchema)` to create a new message.
  */
 export const StreamAcknowledgementsRequestSchema: GenMessage<StreamAcknowledgementsRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 17);
+  messageDesc(file_openintent_v1_subscriptions, 18);
 
 /**
  * StreamAcknowledgementsResponse says that all acknowledgements of the stream are stored.
@@ -1000,7 +1046,7 @@ export type StreamAcknowledgementsResponse = Message<"openintent.v1.StreamAcknow
  * Use `create(StreamAcknowledgementsResponseSchema)` to create a new message.
  */
 export const StreamAcknowledgementsResponseSchema: GenMessage<StreamAcknowledgementsResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 18);
+  messageDesc(file_openintent_v1_subscriptions, 19);
 
 /**
  * ListDeadLettersRequest selects dead letters.
@@ -1042,7 +1088,7 @@ export type ListDeadLettersRequest = Message<"openintent.v1.ListDeadLettersReque
  * Use `create(ListDeadLettersRequestSchema)` to create a new message.
  */
 export const ListDeadLettersRequestSchema: GenMessage<ListDeadLettersRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 19);
+  messageDesc(file_openintent_v1_subscriptions, 20);
 
 /**
  * ListDeadLettersResponse holds dead letters.
@@ -1070,7 +1116,7 @@ export type ListDeadLettersResponse = Message<"openintent.v1.ListDeadLettersResp
  * Use `create(ListDeadLettersResponseSchema)` to create a new message.
  */
 export const ListDeadLettersResponseSchema: GenMessage<ListDeadLettersResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 20);
+  messageDesc(file_openintent_v1_subscriptions, 21);
 
 /**
  * DeadLetter is a delivery that the server gave up.
@@ -1106,7 +1152,7 @@ export type DeadLetter = Message<"openintent.v1.DeadLetter"> & {
  * Use `create(DeadLetterSchema)` to create a new message.
  */
 export const DeadLetterSchema: GenMessage<DeadLetter> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 21);
+  messageDesc(file_openintent_v1_subscriptions, 22);
 
 /**
  * RedriveDeadLettersRequest names dead letters to be tried again.
@@ -1134,7 +1180,7 @@ export type RedriveDeadLettersRequest = Message<"openintent.v1.RedriveDeadLetter
  * Use `create(RedriveDeadLettersRequestSchema)` to create a new message.
  */
 export const RedriveDeadLettersRequestSchema: GenMessage<RedriveDeadLettersRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_subscriptions, 22);
+  messageDesc(file_openintent_v1_subscriptions, 23);
 
 /**
  * SubscriptionService keeps durable subscriptions (RFC-0006). The server remembers how far a subscriber has come, offers again what it
@@ -1185,6 +1231,18 @@ export const SubscriptionService: GenService<{
   getSubscription: {
     methodKind: "unary";
     input: typeof GetSubscriptionRequestSchema;
+    output: typeof SubscriptionSchema;
+  },
+  /**
+   * UpdateSubscription makes the caller's key the maker of a subscription with a webhook, and changes where it posts if the call says so. It
+   * resumes a subscription that is paused because its maker's key has ended: what waited is delivered now. Only the subscriber and the
+   * operator may. A subscription without a webhook is FAILED_PRECONDITION with reason SUBSCRIPTION_NOT_POSTED.
+   *
+   * @generated from rpc openintent.v1.SubscriptionService.UpdateSubscription
+   */
+  updateSubscription: {
+    methodKind: "unary";
+    input: typeof UpdateSubscriptionRequestSchema;
     output: typeof SubscriptionSchema;
   },
   /**
