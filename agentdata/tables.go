@@ -63,8 +63,13 @@ var Tables = []Table{
 			" interval_seconds:number unhealthy_after_seconds:number dead_after_seconds:number metadata:json registered_at:time" +
 			" last_heartbeat_at:time draining_since:time drain_timeout_seconds:number departed_at:time key_id version:number" +
 			" role_since:time role_ahead status_note silent_since:time presumed_dead_at:time presence_reason",
-		Erased: "name, capabilities, endpoint, metadata and note of its record",
+		Hidden: "refusals",
+		Erased: "name, capabilities, endpoint, metadata and note of its record, and whom it refuses",
 		Stays:  "id, role and times: the time of its departure makes earlier memberships and requests void",
+	},
+	{
+		Name: "refusals", Of: "x.agent_id = ? OR x.sender = ?", Columns: "agent_id sender created_at:time",
+		Stays: "its own go with its record; those of others say whom they refuse",
 	},
 	{
 		Name: "channels", Of: "x.created_by = ?",

@@ -83,6 +83,8 @@ type Agent struct {
 	Version int64
 	// Note is what the agent says that it does; empty for nothing.
 	Note string
+	// refusals is as in Presence.
+	refusals int64
 	Suspicion
 }
 
@@ -201,7 +203,7 @@ func (a *Agent) canAny(capabilities []string) bool {
 func (a *Agent) presence() Presence {
 	return Presence{
 		AgentID: a.ID, RoleID: a.RoleID, RoleSince: a.RoleSince, roleAhead: a.roleAhead,
-		Status: a.Status, DepartedAt: a.DepartedAt, Version: a.Version,
+		Status: a.Status, DepartedAt: a.DepartedAt, Version: a.Version, Refusals: a.refusals,
 	}
 }
 

@@ -20,6 +20,8 @@ type Presence struct {
 	DepartedAt time.Time
 	// Version starts anew with each registration, so compare whole presences to see whether anything changed.
 	Version int64
+	// Refusals is a number that each change of whom the agent refuses draws anew; 0 while it refuses nobody.
+	Refusals int64
 }
 
 // HoldsRole reports whether messages to the role are for this agent now.
@@ -67,17 +69,17 @@ const presentStatuses = "status IN ('active', 'draining', 'unhealthy')"
 func preparePresences(condition string, argument any) (database.Statement, map[string]Presence) {
 	presences := make(map[string]Presence)
 	return database.Statement{
-		SQL:  "SELECT agent_id, role_id, role_since, role_ahead, status, departed_at, version FROM agents WHERE " + condition,
+		SQL:  "SELECT agent_id, role_id, role_since, role_ahead, status, departed_at, version, refusals FROM agents WHERE " + condition,
 		Args: []any{argument},
 		Scan: func(row database.Row) error {
 			var p Presence
 			var role, ahead *string
-			var since, departed *int64
-			if err := row.Scan(&p.AgentID, &role, &since, &ahead, &p.Status, &departed, &p.Version); err != nil {
+			var since, departed, refusals *int64
+			if err := row.Scan(&p.AgentID, &role, &since, &ahead, &p.Status, &departed, &p.Version, &refusals); err != nil {
 				return err
 			}
 			p.RoleID, p.RoleSince, p.roleAhead = text(role), timeOf(since), text(ahead)
-			p.DepartedAt = timeOf(departed)
+			p.DepartedAt, p.Refusals = timeOf(departed), number(refusals)
 			presences[p.AgentID] = p
 			return nil
 		},
@@ -89,12 +91,12 @@ func preparePresences(condition string, argument any) (database.Statement, map[s
 func RefuseChanged(tx *database.Tx, agentIDs []string, presences map[string]Presence) []database.Statement {
 	n := len(agentIDs)
 	roles, statuses, aheads := make([]*string, n), make([]*string, n), make([]*string, n)
-	sinces, departedAts, versions := make([]*int64, n), make([]*int64, n), make([]*int64, n)
+	sinces, departedAts, versions, refusals := make([]*int64, n), make([]*int64, n), make([]*int64, n), make([]*int64, n)
 	for i, agentID := range agentIDs {
 		if p, recorded := presences[agentID]; recorded {
 			roles[i], statuses[i] = database.NullText(p.RoleID), database.NullText(string(p.Status))
 			sinces[i], aheads[i] = database.NullMicros(p.RoleSince), database.NullText(p.roleAhead)
-			departedAts[i], versions[i] = database.NullMicros(p.DepartedAt), &p.Version
+			departedAts[i], versions[i], refusals[i] = database.NullMicros(p.DepartedAt), &p.Version, database.NullInt(p.Refusals)
 		}
 	}
 	return tx.RefuseChanged("agents",
@@ -106,5 +108,6 @@ func RefuseChanged(tx *database.Tx, agentIDs []string, presences map[string]Pres
 			{Name: "status", Values: statuses},
 			{Name: "departed_at", Values: departedAts},
 			{Name: "version", Values: versions},
+			{Name: "refusals", Values: refusals},
 		})
 }

@@ -92,6 +92,7 @@ func (s *Service) store(tx *database.Tx, c caller.Caller, said registration, whe
 	case !agent.Status.Present():
 		fresh.RegisteredAt, fresh.LastHeartbeatAt, fresh.DepartedAt = now, now, agent.DepartedAt
 		fresh.RoleSince, fresh.roleAhead = agent.RoleSince, agent.roleAhead
+		fresh.refusals = agent.refusals
 		agent = fresh
 	case whenPresent != nil:
 		return nil, whenPresent

@@ -39,6 +39,7 @@ type row struct {
 	SilentSince           *int64
 	PresumedDeadAt        *int64
 	PresenceReason        *string
+	Refusals              *int64
 }
 
 // TableName is for gorm.
@@ -65,6 +66,7 @@ func (r *row) agent() (*Agent, error) {
 		KeyID:               r.KeyID,
 		Version:             r.Version,
 		Note:                text(r.StatusNote),
+		refusals:            number(r.Refusals),
 		Suspicion: Suspicion{
 			SilentSince: timeOf(r.SilentSince), DeadAt: timeOf(r.PresumedDeadAt), Why: text(r.PresenceReason),
 		},
@@ -100,6 +102,7 @@ func rowOf(a *Agent) (*row, error) {
 		SilentSince:           database.NullMicros(a.SilentSince),
 		PresumedDeadAt:        database.NullMicros(a.DeadAt),
 		PresenceReason:        database.NullText(a.Why),
+		Refusals:              database.NullInt(a.refusals),
 	}, err
 }
 
@@ -193,6 +196,13 @@ func save(tx *database.Tx, a *Agent) error {
 func text(value *string) string {
 	if value == nil {
 		return ""
+	}
+	return *value
+}
+
+func number(value *int64) int64 {
+	if value == nil {
+		return 0
 	}
 	return *value
 }

@@ -83,6 +83,10 @@ var policies = map[string]policy{
 	openintentv1.AgentService_Heartbeat_FullMethodName:         {access: anyCaller, effect: writes, place: byRoom},
 	openintentv1.AgentService_DeregisterAgent_FullMethodName:   {access: anyCaller, effect: writes, place: byRoom},
 
+	openintentv1.AgentService_RefuseSender_FullMethodName:       {access: anyCaller, effect: writes, place: outside},
+	openintentv1.AgentService_AllowSender_FullMethodName:        {access: anyCaller, effect: writes, place: outside},
+	openintentv1.AgentService_ListRefusedSenders_FullMethodName: {access: anyCaller, effect: reads, place: outside},
+
 	openintentv1.TaskService_CreateTask_FullMethodName:   {access: anyCaller, effect: writes, place: named},
 	openintentv1.TaskService_GetTask_FullMethodName:      {access: anyCaller, effect: reads, place: named},
 	openintentv1.TaskService_ListTasks_FullMethodName:    {access: anyCaller, effect: reads, place: named},

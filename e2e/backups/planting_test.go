@@ -59,8 +59,14 @@ var faults = map[string][]string{
 	},
 	"each dependency is between two tasks": {"DELETE FROM tasks WHERE id = '{first task}'"},
 
-	"an agent that holds a role":                {"UPDATE agents SET role_since = NULL WHERE agent_id = 'bob'"},
-	"an agent that is presumed dead":            {"UPDATE agents SET presumed_dead_at = 1 WHERE agent_id = 'bob'"},
+	"an agent that holds a role":     {"UPDATE agents SET role_since = NULL WHERE agent_id = 'bob'"},
+	"an agent that is presumed dead": {"UPDATE agents SET presumed_dead_at = 1 WHERE agent_id = 'bob'"},
+	"an agent refuses somebody if": {
+		"UPDATE agents SET refusals = NULL WHERE agent_id = 'bob'",
+		"UPDATE agents SET refusals = 1 WHERE agent_id = 'alice'",
+		"DELETE FROM refusals",
+	},
+	"whoever refuses somebody has a record":     {"DELETE FROM agents WHERE agent_id = 'bob'"},
 	"channels refers to a row of channel_heads": {"DELETE FROM channel_heads"},
 	"channel_heads refers to a row of channels": {"DELETE FROM channels"},
 	"members refers to a row of channels":       {"DELETE FROM channels WHERE name = 'club'"},

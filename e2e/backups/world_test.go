@@ -26,6 +26,7 @@ func fill(t *testing.T, server *harness.Server) *house {
 	h := &house{Making: harness.NewMaking(t, server), t: t}
 	h.Call("alice", "POST", "agents/register", `{"agent_id": "alice", "role_id": "editor"}`)
 	h.Call("bob", "POST", "agents/register", `{"agent_id": "bob", "role_id": "reviewer"}`)
+	h.Call("bob", "PUT", "agents/bob/refused/mallory", `{}`)
 	h.Make("intent", "alice", "intents", `{"title": "Report", "status": "active"}`)
 	h.Call("alice", "POST", "intents/{intent}/agents", `{"agent_id": "bob"}`)
 	h.Call("alice", "POST", "intents/{intent}/acl/entries", `{"principal_id": "carol", "permission": "write"}`)

@@ -170,6 +170,10 @@ var rightsAttacks = map[string]string{
 	"drains another":              `{"agent_id":"bob","status":"draining"}`,
 	"deregisters another":         `{"agent_id":"bob"}`,
 
+	"refuses a sender for another":       `{"agent_id":"bob","sender":"alice"}`,
+	"lets itself write to another again": `{"agent_id":"bob","sender":"{mallory}"}`,
+	"lists whom another refuses":         `{"agent_id":"bob"}`,
+
 	"invites itself":                     `{"channel_id":"{members_room}","agents":["guest-mallory"]}`,
 	"invites to a closed intent":         `{"channel_id":"{hidden_room}"}`,
 	"lists another channel's invites":    `{"channel_id":"{members_room}"}`,

@@ -24,6 +24,7 @@ var withoutPlace = []string{
 	"MessageService/GetInbox", "MessageService/MarkInboxRead", "AttentionService/MarkSurfaced", "ObligationService/ListObligations",
 	"AgentService/WhoAmI", "AgentService/RegisterAgent", "AgentService/UpsertAgent", "AgentService/GetAgent", "AgentService/ListAgents",
 	"AgentService/UpdateAgentStatus", "AgentService/Heartbeat", "AgentService/DeregisterAgent",
+	"AgentService/RefuseSender", "AgentService/AllowSender", "AgentService/ListRefusedSenders",
 	"SubscriptionService/GetSubscription", "SubscriptionService/DeleteSubscription", "SubscriptionService/StreamDeliveries",
 	"SubscriptionService/FetchDeliveries", "SubscriptionService/AcknowledgeDeliveries",
 	"SubscriptionService/StreamAcknowledgements", "SubscriptionService/ListDeadLetters", "SubscriptionService/RedriveDeadLetters",

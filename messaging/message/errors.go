@@ -16,6 +16,8 @@ var (
 		"The addressed agent is not a member of this channel; add it to the members first or address a member.")
 	ErrTargetWithoutAccess = fault.New(fault.Denied, "TARGET_WITHOUT_ACCESS",
 		"The addressed agent has no access to the intent and would never see the message; grant it access first.")
+	ErrRefused = fault.New(fault.Denied, "REFUSED",
+		"The addressed agent takes no messages that this sender addresses to it; only the agent itself or the operator can allow them again.")
 	ErrChannelClosed = fault.New(fault.Conflict, "CHANNEL_CLOSED",
 		"The channel is closed and takes no more messages; use an open channel of an intent that has not ended.")
 	ErrIntentEnded = fault.New(fault.Conflict, "INTENT_ENDED",

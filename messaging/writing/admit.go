@@ -18,6 +18,8 @@ type situation struct {
 	count   channels.Count
 	// presences hold the agent records of the sender and the addressee, where they have one.
 	presences map[string]agents.Presence
+	// refused is true when the addressee refuses the sender.
+	refused bool
 	// request is the message that a response's correlation id names, as the response's sender sees it. It is nil when there
 	// is no such message.
 	request *message.Message

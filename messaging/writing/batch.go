@@ -19,7 +19,7 @@ var (
 	// errRefusedAtOnce means that one of the drafts is refused by what is cached.
 	errRefusedAtOnce = errors.New("a batch with a refusal is not stored in one round trip")
 	// errDoubtful means that the heads are cached, but not all that is needed beside them is certain.
-	errDoubtful = errors.New("a batch whose audiences are in doubt is not stored in one round trip")
+	errDoubtful = errors.New("a batch about which something is in doubt is not stored in one round trip")
 )
 
 // batch is one transaction of the writer. It takes one round trip when everything that decides the drafts is cached.
@@ -37,6 +37,8 @@ type batch struct {
 	// decidedBy are the agents whose presences, or lack of one, decide the drafts.
 	decidedBy []string
 	requests  map[string]*message.Message
+	// refusals say which of the drafts' senders are refused. It is nil unless an addressee refuses somebody.
+	refusals map[agents.RefusedPair]refusal
 	// handled are requests to a role that an agent has read or answered although it took the role later.
 	handled map[handling]struct{}
 	// exact are the answers to requests that take an exact number, by the requests' ids.
@@ -241,6 +243,9 @@ func (b *batch) admit(head *intents.Head, d *Draft) (*channels.Rules, error) {
 		s.owed = b.owedTo(d)
 		s.documents = b.documents[d.Channel]
 		_, s.taskFound = b.tasks[tasks.Ref{IntentNo: d.IntentNo, ID: d.taskID()}]
+	}
+	if s.refused, err = b.refuses(d); err != nil {
+		return nil, err
 	}
 	if d.Name != "" {
 		s.channel, err = b.channelByName(d, s)

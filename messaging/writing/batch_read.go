@@ -88,6 +88,9 @@ func (b *batch) read(w wants) error {
 	if err := b.readHandled(); err != nil {
 		return err
 	}
+	if err := b.readRefused(); err != nil {
+		return err
+	}
 	return b.readExact()
 }
 

@@ -27,7 +27,7 @@ func (b *batch) channelByName(d *Draft, s situation) (*channels.Rules, error) {
 	if d.MessageType == message.TypeResponse {
 		return nil, d.unknownRequest()
 	}
-	if err := cmp.Or(admitExpiry(d, s.now), s.targetHasAccess(d), s.checkNew(d)); err != nil {
+	if err := cmp.Or(admitExpiry(d, s.now), s.targetTakes(d), s.checkNew(d)); err != nil {
 		return nil, err
 	}
 	channel, err = b.channels.CreateImplicit(b.tx, s.head, d.Name, d.Sender)

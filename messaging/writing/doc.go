@@ -17,7 +17,7 @@
 // head. Or it is an idempotency key, which the table keeps unique. If anything is different, the database refuses the
 // transaction, nothing is stored, and the writer reads and decides the batch as in the first picture. It does the same for a
 // batch with a refusal, a channel given by its name, a parent, a task, a document, an obligation or names in a text
-// (conversation_read.go), a request that takes an exact number of answers, an audience in doubt, or a brake that must be told, and
+// (conversation_read.go), an addressee that refuses others of which the writer does not know whether the sender is one (refused.go), a request that takes an exact number of answers, an audience in doubt, or a brake that must be told, and
 // after a commit of unknown outcome. Both ways decide deadlines by the same rule (intents.Head.At). When another replica has moved a
 // head in between, the writer does not guess about that head until it has found it unmoved.
 //

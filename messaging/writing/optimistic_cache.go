@@ -15,6 +15,7 @@ const (
 	keptCounts    = 16_384
 	keptRequests  = 16_384
 	keptPresences = 16_384
+	keptRefusals  = 16_384
 )
 
 // optimisticCache caches what the writer's own commits left behind, so that the writer can decide about the next drafts
@@ -31,6 +32,7 @@ type optimisticCache struct {
 	counts      *lru.Cache[channels.Key, cached[channels.Count]]
 	requests    *lru.Cache[string, cached[message.Message]]
 	presences   *lru.Cache[string, presenceOrNone]
+	refusals    *lru.Cache[agents.RefusedPair, refusal]
 	generations int64
 	// lost is told of a log that ends after a position, although the writer left it at a later one.
 	lost func(intentID string, after, through int64)
@@ -63,7 +65,10 @@ func newOptimisticCache(lost func(intentID string, after, through int64)) *optim
 	counts, _ := lru.New[channels.Key, cached[channels.Count]](keptCounts)
 	requests, _ := lru.New[string, cached[message.Message]](keptRequests)
 	presences, _ := lru.New[string, presenceOrNone](keptPresences)
-	return &optimisticCache{heads: heads, counts: counts, requests: requests, presences: presences, lost: lost}
+	refusals, _ := lru.New[agents.RefusedPair, refusal](keptRefusals)
+	return &optimisticCache{
+		heads: heads, counts: counts, requests: requests, presences: presences, refusals: refusals, lost: lost,
+	}
 }
 
 // keep sets how many entries of each kind are cached.
@@ -72,6 +77,7 @@ func (c *optimisticCache) keep(entries int) {
 	c.counts.Resize(entries)
 	c.requests.Resize(entries)
 	c.presences.Resize(entries)
+	c.refusals.Resize(entries)
 }
 
 // cachedState is what a batch would otherwise read.
@@ -158,6 +164,9 @@ func (c *optimisticCache) learn(b *batch) {
 	for _, name := range b.decidedBy {
 		presence, recorded := b.presences[name]
 		c.presences.Add(name, presenceOrNone{presence, recorded})
+	}
+	for pair, is := range b.refusals {
+		c.refusals.Add(pair, is)
 	}
 }
 

@@ -51,7 +51,18 @@ func (s situation) admitTarget(d *Draft) error {
 		!s.channel.Lists(d.Target, s.presences[d.Target].DepartedAt) {
 		return message.ErrTargetNotMember
 	}
-	return s.targetHasAccess(d)
+	return s.targetTakes(d)
+}
+
+// targetTakes refuses to address an agent that cannot get the message, or does not want it.
+func (s situation) targetTakes(d *Draft) error {
+	if err := s.targetHasAccess(d); err != nil {
+		return err
+	}
+	if s.refused {
+		return message.ErrRefused
+	}
+	return nil
 }
 
 // targetHasAccess refuses to address an agent that has no access to the intent, or a guest that is no member of the channel.

@@ -1196,6 +1196,290 @@ func (x *DeregisterAgentRequest) GetAgentId() string {
 	return ""
 }
 
+// RefuseSenderRequest names an agent, and the sender that it refuses.
+type RefuseSenderRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The agent.
+	AgentId string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
+	// The sender: an agent's id, also of one without a record. The agent itself and reserved names are INVALID_ARGUMENT.
+	Sender        string `protobuf:"bytes,2,opt,name=sender,proto3" json:"sender,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefuseSenderRequest) Reset() {
+	*x = RefuseSenderRequest{}
+	mi := &file_openintent_v1_agents_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefuseSenderRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefuseSenderRequest) ProtoMessage() {}
+
+func (x *RefuseSenderRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_agents_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefuseSenderRequest.ProtoReflect.Descriptor instead.
+func (*RefuseSenderRequest) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *RefuseSenderRequest) GetAgentId() string {
+	if x != nil {
+		return x.AgentId
+	}
+	return ""
+}
+
+func (x *RefuseSenderRequest) GetSender() string {
+	if x != nil {
+		return x.Sender
+	}
+	return ""
+}
+
+// RefusedSender is a sender that an agent refuses.
+type RefusedSender struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sender.
+	Sender string `protobuf:"bytes,1,opt,name=sender,proto3" json:"sender,omitempty"`
+	// Since when it is refused.
+	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefusedSender) Reset() {
+	*x = RefusedSender{}
+	mi := &file_openintent_v1_agents_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefusedSender) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefusedSender) ProtoMessage() {}
+
+func (x *RefusedSender) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_agents_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefusedSender.ProtoReflect.Descriptor instead.
+func (*RefusedSender) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *RefusedSender) GetSender() string {
+	if x != nil {
+		return x.Sender
+	}
+	return ""
+}
+
+func (x *RefusedSender) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+// AllowSenderRequest names an agent, and the sender that it refuses no more.
+type AllowSenderRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The agent.
+	AgentId string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
+	// The sender.
+	Sender        string `protobuf:"bytes,2,opt,name=sender,proto3" json:"sender,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AllowSenderRequest) Reset() {
+	*x = AllowSenderRequest{}
+	mi := &file_openintent_v1_agents_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AllowSenderRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AllowSenderRequest) ProtoMessage() {}
+
+func (x *AllowSenderRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_agents_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AllowSenderRequest.ProtoReflect.Descriptor instead.
+func (*AllowSenderRequest) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *AllowSenderRequest) GetAgentId() string {
+	if x != nil {
+		return x.AgentId
+	}
+	return ""
+}
+
+func (x *AllowSenderRequest) GetSender() string {
+	if x != nil {
+		return x.Sender
+	}
+	return ""
+}
+
+// ListRefusedSendersRequest names an agent.
+type ListRefusedSendersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The agent.
+	AgentId string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
+	// Page size, 1 to 1,000; 1,000 when absent.
+	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+	Cursor        *string `protobuf:"bytes,3,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRefusedSendersRequest) Reset() {
+	*x = ListRefusedSendersRequest{}
+	mi := &file_openintent_v1_agents_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRefusedSendersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRefusedSendersRequest) ProtoMessage() {}
+
+func (x *ListRefusedSendersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_agents_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRefusedSendersRequest.ProtoReflect.Descriptor instead.
+func (*ListRefusedSendersRequest) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ListRefusedSendersRequest) GetAgentId() string {
+	if x != nil {
+		return x.AgentId
+	}
+	return ""
+}
+
+func (x *ListRefusedSendersRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *ListRefusedSendersRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+// ListRefusedSendersResponse is a page of the senders that an agent refuses.
+type ListRefusedSendersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By name.
+	Refused []*RefusedSender `protobuf:"bytes,1,rep,name=refused,proto3" json:"refused,omitempty"`
+	// The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+	NextCursor    *string `protobuf:"bytes,2,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRefusedSendersResponse) Reset() {
+	*x = ListRefusedSendersResponse{}
+	mi := &file_openintent_v1_agents_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRefusedSendersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRefusedSendersResponse) ProtoMessage() {}
+
+func (x *ListRefusedSendersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_agents_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRefusedSendersResponse.ProtoReflect.Descriptor instead.
+func (*ListRefusedSendersResponse) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_agents_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ListRefusedSendersResponse) GetRefused() []*RefusedSender {
+	if x != nil {
+		return x.Refused
+	}
+	return nil
+}
+
+func (x *ListRefusedSendersResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
+}
+
 var File_openintent_v1_agents_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_agents_proto_rawDesc = "" +
@@ -1324,7 +1608,29 @@ const file_openintent_v1_agents_proto_rawDesc = "" +
 	"\x10pending_commands\x18\x05 \x03(\tR\x0fpendingCommands\x12F\n" +
 	"\x11next_heartbeat_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x0fnextHeartbeatAt\"8\n" +
 	"\x16DeregisterAgentRequest\x12\x1e\n" +
-	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId*\xcf\x01\n" +
+	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\"R\n" +
+	"\x13RefuseSenderRequest\x12\x1e\n" +
+	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\x12\x1b\n" +
+	"\x06sender\x18\x02 \x01(\tB\x03\xe0A\x02R\x06sender\"b\n" +
+	"\rRefusedSender\x12\x16\n" +
+	"\x06sender\x18\x01 \x01(\tR\x06sender\x129\n" +
+	"\n" +
+	"created_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"Q\n" +
+	"\x12AllowSenderRequest\x12\x1e\n" +
+	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\x12\x1b\n" +
+	"\x06sender\x18\x02 \x01(\tB\x03\xe0A\x02R\x06sender\"\x9e\x01\n" +
+	"\x19ListRefusedSendersRequest\x12\x1e\n" +
+	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\x12%\n" +
+	"\x05limit\x18\x02 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\x05limit\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x01R\x06cursor\x88\x01\x01B\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_cursor\"\x8a\x01\n" +
+	"\x1aListRefusedSendersResponse\x126\n" +
+	"\arefused\x18\x01 \x03(\v2\x1c.openintent.v1.RefusedSenderR\arefused\x12$\n" +
+	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor*\xcf\x01\n" +
 	"\vAgentStatus\x12\x1c\n" +
 	"\x18AGENT_STATUS_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18AGENT_STATUS_REGISTERING\x10\x01\x12\x17\n" +
@@ -1332,7 +1638,8 @@ const file_openintent_v1_agents_proto_rawDesc = "" +
 	"\x15AGENT_STATUS_DRAINING\x10\x03\x12\x1a\n" +
 	"\x16AGENT_STATUS_UNHEALTHY\x10\x04\x12\x15\n" +
 	"\x11AGENT_STATUS_DEAD\x10\x05\x12\x1d\n" +
-	"\x19AGENT_STATUS_DEREGISTERED\x10\x062\xac\a\n" +
+	"\x19AGENT_STATUS_DEREGISTERED\x10\x062\xbf\n" +
+	"\n" +
 	"\fAgentService\x12Y\n" +
 	"\x06WhoAmI\x12\x1c.openintent.v1.WhoAmIRequest\x1a\x1d.openintent.v1.WhoAmIResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
 	"/v1/whoami\x12a\n" +
@@ -1345,7 +1652,10 @@ const file_openintent_v1_agents_proto_rawDesc = "" +
 	"/v1/agents\x12\x9e\x01\n" +
 	"\x11UpdateAgentStatus\x12'.openintent.v1.UpdateAgentStatusRequest\x1a\x14.openintent.v1.Agent\"J\x82\xd3\xe4\x93\x02D:\x01*Z!:\x01*\x1a\x1c/v1/agents/{agent_id}/status2\x1c/v1/agents/{agent_id}/status\x12z\n" +
 	"\tHeartbeat\x12\x1f.openintent.v1.HeartbeatRequest\x1a .openintent.v1.HeartbeatResponse\"*\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/v1/agents/{agent_id}/heartbeat\x12o\n" +
-	"\x0fDeregisterAgent\x12%.openintent.v1.DeregisterAgentRequest\x1a\x16.google.protobuf.Empty\"\x1d\x82\xd3\xe4\x93\x02\x17*\x15/v1/agents/{agent_id}B\xa0\x01\n" +
+	"\x0fDeregisterAgent\x12%.openintent.v1.DeregisterAgentRequest\x1a\x16.google.protobuf.Empty\"\x1d\x82\xd3\xe4\x93\x02\x17*\x15/v1/agents/{agent_id}\x12\x83\x01\n" +
+	"\fRefuseSender\x12\".openintent.v1.RefuseSenderRequest\x1a\x1c.openintent.v1.RefusedSender\"1\x82\xd3\xe4\x93\x02+:\x01*\x1a&/v1/agents/{agent_id}/refused/{sender}\x12x\n" +
+	"\vAllowSender\x12!.openintent.v1.AllowSenderRequest\x1a\x16.google.protobuf.Empty\".\x82\xd3\xe4\x93\x02(*&/v1/agents/{agent_id}/refused/{sender}\x12\x90\x01\n" +
+	"\x12ListRefusedSenders\x12(.openintent.v1.ListRefusedSendersRequest\x1a).openintent.v1.ListRefusedSendersResponse\"%\x82\xd3\xe4\x93\x02\x1f\x12\x1d/v1/agents/{agent_id}/refusedB\xa0\x01\n" +
 	"\x11com.openintent.v1B\vAgentsProtoP\x01Z)openintent/gen/openintent/v1;openintentv1\xa2\x02\x03OXX\xaa\x02\rOpenintent.V1\xca\x02\rOpenintent\\V1\xe2\x02\x19Openintent\\V1\\GPBMetadata\xea\x02\x0eOpenintent::V1b\x06proto3"
 
 var (
@@ -1361,68 +1671,81 @@ func file_openintent_v1_agents_proto_rawDescGZIP() []byte {
 }
 
 var file_openintent_v1_agents_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_openintent_v1_agents_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_openintent_v1_agents_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_openintent_v1_agents_proto_goTypes = []any{
-	(AgentStatus)(0),                 // 0: openintent.v1.AgentStatus
-	(*AgentCapacity)(nil),            // 1: openintent.v1.AgentCapacity
-	(*HeartbeatConfig)(nil),          // 2: openintent.v1.HeartbeatConfig
-	(*Agent)(nil),                    // 3: openintent.v1.Agent
-	(*WhoAmIRequest)(nil),            // 4: openintent.v1.WhoAmIRequest
-	(*WhoAmIResponse)(nil),           // 5: openintent.v1.WhoAmIResponse
-	(*RegisterAgentRequest)(nil),     // 6: openintent.v1.RegisterAgentRequest
-	(*GetAgentRequest)(nil),          // 7: openintent.v1.GetAgentRequest
-	(*ListAgentsRequest)(nil),        // 8: openintent.v1.ListAgentsRequest
-	(*ListAgentsResponse)(nil),       // 9: openintent.v1.ListAgentsResponse
-	(*UpdateAgentStatusRequest)(nil), // 10: openintent.v1.UpdateAgentStatusRequest
-	(*HeartbeatRequest)(nil),         // 11: openintent.v1.HeartbeatRequest
-	(*HeartbeatResponse)(nil),        // 12: openintent.v1.HeartbeatResponse
-	(*DeregisterAgentRequest)(nil),   // 13: openintent.v1.DeregisterAgentRequest
-	(*structpb.Struct)(nil),          // 14: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),    // 15: google.protobuf.Timestamp
-	(*emptypb.Empty)(nil),            // 16: google.protobuf.Empty
+	(AgentStatus)(0),                   // 0: openintent.v1.AgentStatus
+	(*AgentCapacity)(nil),              // 1: openintent.v1.AgentCapacity
+	(*HeartbeatConfig)(nil),            // 2: openintent.v1.HeartbeatConfig
+	(*Agent)(nil),                      // 3: openintent.v1.Agent
+	(*WhoAmIRequest)(nil),              // 4: openintent.v1.WhoAmIRequest
+	(*WhoAmIResponse)(nil),             // 5: openintent.v1.WhoAmIResponse
+	(*RegisterAgentRequest)(nil),       // 6: openintent.v1.RegisterAgentRequest
+	(*GetAgentRequest)(nil),            // 7: openintent.v1.GetAgentRequest
+	(*ListAgentsRequest)(nil),          // 8: openintent.v1.ListAgentsRequest
+	(*ListAgentsResponse)(nil),         // 9: openintent.v1.ListAgentsResponse
+	(*UpdateAgentStatusRequest)(nil),   // 10: openintent.v1.UpdateAgentStatusRequest
+	(*HeartbeatRequest)(nil),           // 11: openintent.v1.HeartbeatRequest
+	(*HeartbeatResponse)(nil),          // 12: openintent.v1.HeartbeatResponse
+	(*DeregisterAgentRequest)(nil),     // 13: openintent.v1.DeregisterAgentRequest
+	(*RefuseSenderRequest)(nil),        // 14: openintent.v1.RefuseSenderRequest
+	(*RefusedSender)(nil),              // 15: openintent.v1.RefusedSender
+	(*AllowSenderRequest)(nil),         // 16: openintent.v1.AllowSenderRequest
+	(*ListRefusedSendersRequest)(nil),  // 17: openintent.v1.ListRefusedSendersRequest
+	(*ListRefusedSendersResponse)(nil), // 18: openintent.v1.ListRefusedSendersResponse
+	(*structpb.Struct)(nil),            // 19: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),      // 20: google.protobuf.Timestamp
+	(*emptypb.Empty)(nil),              // 21: google.protobuf.Empty
 }
 var file_openintent_v1_agents_proto_depIdxs = []int32{
 	1,  // 0: openintent.v1.Agent.capacity:type_name -> openintent.v1.AgentCapacity
 	0,  // 1: openintent.v1.Agent.status:type_name -> openintent.v1.AgentStatus
 	2,  // 2: openintent.v1.Agent.heartbeat_config:type_name -> openintent.v1.HeartbeatConfig
-	14, // 3: openintent.v1.Agent.metadata:type_name -> google.protobuf.Struct
-	15, // 4: openintent.v1.Agent.registered_at:type_name -> google.protobuf.Timestamp
-	15, // 5: openintent.v1.Agent.last_heartbeat_at:type_name -> google.protobuf.Timestamp
-	15, // 6: openintent.v1.Agent.silent_since:type_name -> google.protobuf.Timestamp
-	15, // 7: openintent.v1.Agent.presumed_dead_at:type_name -> google.protobuf.Timestamp
+	19, // 3: openintent.v1.Agent.metadata:type_name -> google.protobuf.Struct
+	20, // 4: openintent.v1.Agent.registered_at:type_name -> google.protobuf.Timestamp
+	20, // 5: openintent.v1.Agent.last_heartbeat_at:type_name -> google.protobuf.Timestamp
+	20, // 6: openintent.v1.Agent.silent_since:type_name -> google.protobuf.Timestamp
+	20, // 7: openintent.v1.Agent.presumed_dead_at:type_name -> google.protobuf.Timestamp
 	1,  // 8: openintent.v1.RegisterAgentRequest.capacity:type_name -> openintent.v1.AgentCapacity
 	0,  // 9: openintent.v1.RegisterAgentRequest.status:type_name -> openintent.v1.AgentStatus
 	2,  // 10: openintent.v1.RegisterAgentRequest.heartbeat_config:type_name -> openintent.v1.HeartbeatConfig
-	14, // 11: openintent.v1.RegisterAgentRequest.metadata:type_name -> google.protobuf.Struct
+	19, // 11: openintent.v1.RegisterAgentRequest.metadata:type_name -> google.protobuf.Struct
 	0,  // 12: openintent.v1.ListAgentsRequest.status:type_name -> openintent.v1.AgentStatus
 	3,  // 13: openintent.v1.ListAgentsResponse.agents:type_name -> openintent.v1.Agent
 	0,  // 14: openintent.v1.UpdateAgentStatusRequest.status:type_name -> openintent.v1.AgentStatus
 	0,  // 15: openintent.v1.HeartbeatRequest.status:type_name -> openintent.v1.AgentStatus
-	15, // 16: openintent.v1.HeartbeatRequest.client_timestamp:type_name -> google.protobuf.Timestamp
-	15, // 17: openintent.v1.HeartbeatResponse.server_timestamp:type_name -> google.protobuf.Timestamp
+	20, // 16: openintent.v1.HeartbeatRequest.client_timestamp:type_name -> google.protobuf.Timestamp
+	20, // 17: openintent.v1.HeartbeatResponse.server_timestamp:type_name -> google.protobuf.Timestamp
 	0,  // 18: openintent.v1.HeartbeatResponse.agent_status:type_name -> openintent.v1.AgentStatus
-	15, // 19: openintent.v1.HeartbeatResponse.next_heartbeat_at:type_name -> google.protobuf.Timestamp
-	4,  // 20: openintent.v1.AgentService.WhoAmI:input_type -> openintent.v1.WhoAmIRequest
-	6,  // 21: openintent.v1.AgentService.RegisterAgent:input_type -> openintent.v1.RegisterAgentRequest
-	6,  // 22: openintent.v1.AgentService.UpsertAgent:input_type -> openintent.v1.RegisterAgentRequest
-	7,  // 23: openintent.v1.AgentService.GetAgent:input_type -> openintent.v1.GetAgentRequest
-	8,  // 24: openintent.v1.AgentService.ListAgents:input_type -> openintent.v1.ListAgentsRequest
-	10, // 25: openintent.v1.AgentService.UpdateAgentStatus:input_type -> openintent.v1.UpdateAgentStatusRequest
-	11, // 26: openintent.v1.AgentService.Heartbeat:input_type -> openintent.v1.HeartbeatRequest
-	13, // 27: openintent.v1.AgentService.DeregisterAgent:input_type -> openintent.v1.DeregisterAgentRequest
-	5,  // 28: openintent.v1.AgentService.WhoAmI:output_type -> openintent.v1.WhoAmIResponse
-	3,  // 29: openintent.v1.AgentService.RegisterAgent:output_type -> openintent.v1.Agent
-	3,  // 30: openintent.v1.AgentService.UpsertAgent:output_type -> openintent.v1.Agent
-	3,  // 31: openintent.v1.AgentService.GetAgent:output_type -> openintent.v1.Agent
-	9,  // 32: openintent.v1.AgentService.ListAgents:output_type -> openintent.v1.ListAgentsResponse
-	3,  // 33: openintent.v1.AgentService.UpdateAgentStatus:output_type -> openintent.v1.Agent
-	12, // 34: openintent.v1.AgentService.Heartbeat:output_type -> openintent.v1.HeartbeatResponse
-	16, // 35: openintent.v1.AgentService.DeregisterAgent:output_type -> google.protobuf.Empty
-	28, // [28:36] is the sub-list for method output_type
-	20, // [20:28] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	20, // 19: openintent.v1.HeartbeatResponse.next_heartbeat_at:type_name -> google.protobuf.Timestamp
+	20, // 20: openintent.v1.RefusedSender.created_at:type_name -> google.protobuf.Timestamp
+	15, // 21: openintent.v1.ListRefusedSendersResponse.refused:type_name -> openintent.v1.RefusedSender
+	4,  // 22: openintent.v1.AgentService.WhoAmI:input_type -> openintent.v1.WhoAmIRequest
+	6,  // 23: openintent.v1.AgentService.RegisterAgent:input_type -> openintent.v1.RegisterAgentRequest
+	6,  // 24: openintent.v1.AgentService.UpsertAgent:input_type -> openintent.v1.RegisterAgentRequest
+	7,  // 25: openintent.v1.AgentService.GetAgent:input_type -> openintent.v1.GetAgentRequest
+	8,  // 26: openintent.v1.AgentService.ListAgents:input_type -> openintent.v1.ListAgentsRequest
+	10, // 27: openintent.v1.AgentService.UpdateAgentStatus:input_type -> openintent.v1.UpdateAgentStatusRequest
+	11, // 28: openintent.v1.AgentService.Heartbeat:input_type -> openintent.v1.HeartbeatRequest
+	13, // 29: openintent.v1.AgentService.DeregisterAgent:input_type -> openintent.v1.DeregisterAgentRequest
+	14, // 30: openintent.v1.AgentService.RefuseSender:input_type -> openintent.v1.RefuseSenderRequest
+	16, // 31: openintent.v1.AgentService.AllowSender:input_type -> openintent.v1.AllowSenderRequest
+	17, // 32: openintent.v1.AgentService.ListRefusedSenders:input_type -> openintent.v1.ListRefusedSendersRequest
+	5,  // 33: openintent.v1.AgentService.WhoAmI:output_type -> openintent.v1.WhoAmIResponse
+	3,  // 34: openintent.v1.AgentService.RegisterAgent:output_type -> openintent.v1.Agent
+	3,  // 35: openintent.v1.AgentService.UpsertAgent:output_type -> openintent.v1.Agent
+	3,  // 36: openintent.v1.AgentService.GetAgent:output_type -> openintent.v1.Agent
+	9,  // 37: openintent.v1.AgentService.ListAgents:output_type -> openintent.v1.ListAgentsResponse
+	3,  // 38: openintent.v1.AgentService.UpdateAgentStatus:output_type -> openintent.v1.Agent
+	12, // 39: openintent.v1.AgentService.Heartbeat:output_type -> openintent.v1.HeartbeatResponse
+	21, // 40: openintent.v1.AgentService.DeregisterAgent:output_type -> google.protobuf.Empty
+	15, // 41: openintent.v1.AgentService.RefuseSender:output_type -> openintent.v1.RefusedSender
+	21, // 42: openintent.v1.AgentService.AllowSender:output_type -> google.protobuf.Empty
+	18, // 43: openintent.v1.AgentService.ListRefusedSenders:output_type -> openintent.v1.ListRefusedSendersResponse
+	33, // [33:44] is the sub-list for method output_type
+	22, // [22:33] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_agents_proto_init() }
@@ -1437,13 +1760,15 @@ func file_openintent_v1_agents_proto_init() {
 	file_openintent_v1_agents_proto_msgTypes[8].OneofWrappers = []any{}
 	file_openintent_v1_agents_proto_msgTypes[9].OneofWrappers = []any{}
 	file_openintent_v1_agents_proto_msgTypes[10].OneofWrappers = []any{}
+	file_openintent_v1_agents_proto_msgTypes[16].OneofWrappers = []any{}
+	file_openintent_v1_agents_proto_msgTypes[17].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_agents_proto_rawDesc), len(file_openintent_v1_agents_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   13,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

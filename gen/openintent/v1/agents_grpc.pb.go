@@ -20,14 +20,17 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AgentService_WhoAmI_FullMethodName            = "/openintent.v1.AgentService/WhoAmI"
-	AgentService_RegisterAgent_FullMethodName     = "/openintent.v1.AgentService/RegisterAgent"
-	AgentService_UpsertAgent_FullMethodName       = "/openintent.v1.AgentService/UpsertAgent"
-	AgentService_GetAgent_FullMethodName          = "/openintent.v1.AgentService/GetAgent"
-	AgentService_ListAgents_FullMethodName        = "/openintent.v1.AgentService/ListAgents"
-	AgentService_UpdateAgentStatus_FullMethodName = "/openintent.v1.AgentService/UpdateAgentStatus"
-	AgentService_Heartbeat_FullMethodName         = "/openintent.v1.AgentService/Heartbeat"
-	AgentService_DeregisterAgent_FullMethodName   = "/openintent.v1.AgentService/DeregisterAgent"
+	AgentService_WhoAmI_FullMethodName             = "/openintent.v1.AgentService/WhoAmI"
+	AgentService_RegisterAgent_FullMethodName      = "/openintent.v1.AgentService/RegisterAgent"
+	AgentService_UpsertAgent_FullMethodName        = "/openintent.v1.AgentService/UpsertAgent"
+	AgentService_GetAgent_FullMethodName           = "/openintent.v1.AgentService/GetAgent"
+	AgentService_ListAgents_FullMethodName         = "/openintent.v1.AgentService/ListAgents"
+	AgentService_UpdateAgentStatus_FullMethodName  = "/openintent.v1.AgentService/UpdateAgentStatus"
+	AgentService_Heartbeat_FullMethodName          = "/openintent.v1.AgentService/Heartbeat"
+	AgentService_DeregisterAgent_FullMethodName    = "/openintent.v1.AgentService/DeregisterAgent"
+	AgentService_RefuseSender_FullMethodName       = "/openintent.v1.AgentService/RefuseSender"
+	AgentService_AllowSender_FullMethodName        = "/openintent.v1.AgentService/AllowSender"
+	AgentService_ListRefusedSenders_FullMethodName = "/openintent.v1.AgentService/ListRefusedSenders"
 )
 
 // AgentServiceClient is the client API for AgentService service.
@@ -60,6 +63,18 @@ type AgentServiceClient interface {
 	// DeregisterAgent takes an agent out of service, from any status. The agent leaves all member lists, unanswered requests to it expire,
 	// and the server tells the channels that it leaves (RFC-0021 section 7.2).
 	DeregisterAgent(ctx context.Context, in *DeregisterAgentRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
+	// RefuseSender says that an agent takes no messages of a sender that are addressed to it. Such a message is PERMISSION_DENIED with reason
+	// REFUSED from the answer of this call on, on every server and over every door. Answers to the agent's own requests and what the operator
+	// sends under its own name still come, and so does what the sender sends to a role or to everyone where the agent takes part, whether it
+	// mentions the agent or not. What the sender sent before stays. To refuse a sender again changes nothing.
+	// The agent itself, its key's owner and the operator may call it, with a key that is not for some intents or channels only: a refusal
+	// holds everywhere. The agent needs a record (NOT_FOUND with reason AGENT_NOT_FOUND), which keeps its refusals through a departure. It
+	// refuses at most 1,000 senders; a further one is RESOURCE_EXHAUSTED with reason TOO_MANY_REFUSALS.
+	RefuseSender(ctx context.Context, in *RefuseSenderRequest, opts ...grpc.CallOption) (*RefusedSender, error)
+	// AllowSender takes a refusal back. Who may call it is as for RefuseSender. If the agent does not refuse the sender, nothing happens.
+	AllowSender(ctx context.Context, in *AllowSenderRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
+	// ListRefusedSenders lists whom an agent refuses, by name. Who may call it is as for RefuseSender; nobody else learns it.
+	ListRefusedSenders(ctx context.Context, in *ListRefusedSendersRequest, opts ...grpc.CallOption) (*ListRefusedSendersResponse, error)
 }
 
 type agentServiceClient struct {
@@ -150,6 +165,36 @@ func (c *agentServiceClient) DeregisterAgent(ctx context.Context, in *Deregister
 	return out, nil
 }
 
+func (c *agentServiceClient) RefuseSender(ctx context.Context, in *RefuseSenderRequest, opts ...grpc.CallOption) (*RefusedSender, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RefusedSender)
+	err := c.cc.Invoke(ctx, AgentService_RefuseSender_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) AllowSender(ctx context.Context, in *AllowSenderRequest, opts ...grpc.CallOption) (*emptypb.Empty, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(emptypb.Empty)
+	err := c.cc.Invoke(ctx, AgentService_AllowSender_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) ListRefusedSenders(ctx context.Context, in *ListRefusedSendersRequest, opts ...grpc.CallOption) (*ListRefusedSendersResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListRefusedSendersResponse)
+	err := c.cc.Invoke(ctx, AgentService_ListRefusedSenders_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AgentServiceServer is the server API for AgentService service.
 // All implementations must embed UnimplementedAgentServiceServer
 // for forward compatibility.
@@ -180,6 +225,18 @@ type AgentServiceServer interface {
 	// DeregisterAgent takes an agent out of service, from any status. The agent leaves all member lists, unanswered requests to it expire,
 	// and the server tells the channels that it leaves (RFC-0021 section 7.2).
 	DeregisterAgent(context.Context, *DeregisterAgentRequest) (*emptypb.Empty, error)
+	// RefuseSender says that an agent takes no messages of a sender that are addressed to it. Such a message is PERMISSION_DENIED with reason
+	// REFUSED from the answer of this call on, on every server and over every door. Answers to the agent's own requests and what the operator
+	// sends under its own name still come, and so does what the sender sends to a role or to everyone where the agent takes part, whether it
+	// mentions the agent or not. What the sender sent before stays. To refuse a sender again changes nothing.
+	// The agent itself, its key's owner and the operator may call it, with a key that is not for some intents or channels only: a refusal
+	// holds everywhere. The agent needs a record (NOT_FOUND with reason AGENT_NOT_FOUND), which keeps its refusals through a departure. It
+	// refuses at most 1,000 senders; a further one is RESOURCE_EXHAUSTED with reason TOO_MANY_REFUSALS.
+	RefuseSender(context.Context, *RefuseSenderRequest) (*RefusedSender, error)
+	// AllowSender takes a refusal back. Who may call it is as for RefuseSender. If the agent does not refuse the sender, nothing happens.
+	AllowSender(context.Context, *AllowSenderRequest) (*emptypb.Empty, error)
+	// ListRefusedSenders lists whom an agent refuses, by name. Who may call it is as for RefuseSender; nobody else learns it.
+	ListRefusedSenders(context.Context, *ListRefusedSendersRequest) (*ListRefusedSendersResponse, error)
 	mustEmbedUnimplementedAgentServiceServer()
 }
 
@@ -213,6 +270,15 @@ func (UnimplementedAgentServiceServer) Heartbeat(context.Context, *HeartbeatRequ
 }
 func (UnimplementedAgentServiceServer) DeregisterAgent(context.Context, *DeregisterAgentRequest) (*emptypb.Empty, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeregisterAgent not implemented")
+}
+func (UnimplementedAgentServiceServer) RefuseSender(context.Context, *RefuseSenderRequest) (*RefusedSender, error) {
+	return nil, status.Error(codes.Unimplemented, "method RefuseSender not implemented")
+}
+func (UnimplementedAgentServiceServer) AllowSender(context.Context, *AllowSenderRequest) (*emptypb.Empty, error) {
+	return nil, status.Error(codes.Unimplemented, "method AllowSender not implemented")
+}
+func (UnimplementedAgentServiceServer) ListRefusedSenders(context.Context, *ListRefusedSendersRequest) (*ListRefusedSendersResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRefusedSenders not implemented")
 }
 func (UnimplementedAgentServiceServer) mustEmbedUnimplementedAgentServiceServer() {}
 func (UnimplementedAgentServiceServer) testEmbeddedByValue()                      {}
@@ -379,6 +445,60 @@ func _AgentService_DeregisterAgent_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AgentService_RefuseSender_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RefuseSenderRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).RefuseSender(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_RefuseSender_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).RefuseSender(ctx, req.(*RefuseSenderRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_AllowSender_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AllowSenderRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).AllowSender(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_AllowSender_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).AllowSender(ctx, req.(*AllowSenderRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_ListRefusedSenders_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRefusedSendersRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).ListRefusedSenders(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_ListRefusedSenders_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).ListRefusedSenders(ctx, req.(*ListRefusedSendersRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AgentService_ServiceDesc is the grpc.ServiceDesc for AgentService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -417,6 +537,18 @@ var AgentService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DeregisterAgent",
 			Handler:    _AgentService_DeregisterAgent_Handler,
+		},
+		{
+			MethodName: "RefuseSender",
+			Handler:    _AgentService_RefuseSender_Handler,
+		},
+		{
+			MethodName: "AllowSender",
+			Handler:    _AgentService_AllowSender_Handler,
+		},
+		{
+			MethodName: "ListRefusedSenders",
+			Handler:    _AgentService_ListRefusedSenders_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -216,3 +216,45 @@ class DeregisterAgentRequest(_message.Message):
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     agent_id: str
     def __init__(self, agent_id: _Optional[str] = ...) -> None: ...
+
+class RefuseSenderRequest(_message.Message):
+    __slots__ = ("agent_id", "sender")
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    SENDER_FIELD_NUMBER: _ClassVar[int]
+    agent_id: str
+    sender: str
+    def __init__(self, agent_id: _Optional[str] = ..., sender: _Optional[str] = ...) -> None: ...
+
+class RefusedSender(_message.Message):
+    __slots__ = ("sender", "created_at")
+    SENDER_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    sender: str
+    created_at: _timestamp_pb2.Timestamp
+    def __init__(self, sender: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class AllowSenderRequest(_message.Message):
+    __slots__ = ("agent_id", "sender")
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    SENDER_FIELD_NUMBER: _ClassVar[int]
+    agent_id: str
+    sender: str
+    def __init__(self, agent_id: _Optional[str] = ..., sender: _Optional[str] = ...) -> None: ...
+
+class ListRefusedSendersRequest(_message.Message):
+    __slots__ = ("agent_id", "limit", "cursor")
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    agent_id: str
+    limit: int
+    cursor: str
+    def __init__(self, agent_id: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+
+class ListRefusedSendersResponse(_message.Message):
+    __slots__ = ("refused", "next_cursor")
+    REFUSED_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    refused: _containers.RepeatedCompositeFieldContainer[RefusedSender]
+    next_cursor: str
+    def __init__(self, refused: _Optional[_Iterable[_Union[RefusedSender, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...

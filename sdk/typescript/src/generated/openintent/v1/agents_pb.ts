@@ -12,7 +12,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file openintent/v1/agents.proto.
  */
 export const file_openintent_v1_agents: GenFile = /*@__PURE__*/
-  fileDesc("ChpvcGVuaW50ZW50L3YxL2FnZW50cy5wcm90bxINb3BlbmludGVudC52MSJDCg1BZ2VudENhcGFjaXR5EhwKFG1heF9jb25jdXJyZW50X3Rhc2tzGAEgASgFEhQKDGN1cnJlbnRfbG9hZBgCIAEoBSK/AQoPSGVhcnRiZWF0Q29uZmlnEh0KEGludGVydmFsX3NlY29uZHMYASABKAVIAIgBARIkChd1bmhlYWx0aHlfYWZ0ZXJfc2Vjb25kcxgCIAEoBUgBiAEBEh8KEmRlYWRfYWZ0ZXJfc2Vjb25kcxgDIAEoBUgCiAEBQhMKEV9pbnRlcnZhbF9zZWNvbmRzQhoKGF91bmhlYWx0aHlfYWZ0ZXJfc2Vjb25kc0IVChNfZGVhZF9hZnRlcl9zZWNvbmRzIs8FCgVBZ2VudBIQCghhZ2VudF9pZBgBIAEoCRIUCgdyb2xlX2lkGAIgASgJSACIAQESEQoEbmFtZRgDIAEoCUgBiAEBEhQKDGNhcGFiaWxpdGllcxgEIAMoCRIuCghjYXBhY2l0eRgFIAEoCzIcLm9wZW5pbnRlbnQudjEuQWdlbnRDYXBhY2l0eRIqCgZzdGF0dXMYBiABKA4yGi5vcGVuaW50ZW50LnYxLkFnZW50U3RhdHVzEhUKCGVuZHBvaW50GAcgASgJSAKIAQESOAoQaGVhcnRiZWF0X2NvbmZpZxgIIAEoCzIeLm9wZW5pbnRlbnQudjEuSGVhcnRiZWF0Q29uZmlnEikKCG1ldGFkYXRhGAkgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIxCg1yZWdpc3RlcmVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1ChFsYXN0X2hlYXJ0YmVhdF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASIgoVZHJhaW5fdGltZW91dF9zZWNvbmRzGAwgASgFSAOIAQESDwoHdmVyc2lvbhgNIAEoAxIYCgtzdGF0dXNfbm90ZRgOIAEoCUgEiAEBEjAKDHNpbGVudF9zaW5jZRgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoQcHJlc3VtZWRfZGVhZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHAoPcHJlc2VuY2VfcmVhc29uGBEgASgJSAWIAQFCCgoIX3JvbGVfaWRCBwoFX25hbWVCCwoJX2VuZHBvaW50QhgKFl9kcmFpbl90aW1lb3V0X3NlY29uZHNCDgoMX3N0YXR1c19ub3RlQhIKEF9wcmVzZW5jZV9yZWFzb24iDwoNV2hvQW1JUmVxdWVzdCKXAQoOV2hvQW1JUmVzcG9uc2USEAoIYWdlbnRfaWQYASABKAkSEAoIb3BlcmF0b3IYAiABKAgSDQoFcm9sZXMYAyADKAkSEQoJcmVhZF9vbmx5GAQgASgIEg0KBWh1bWFuGAUgASgIEg0KBWd1ZXN0GAYgASgIEg8KB2ludGVudHMYByADKAkSEAoIY2hhbm5lbHMYCCADKAkiwQMKFFJlZ2lzdGVyQWdlbnRSZXF1ZXN0EhUKCGFnZW50X2lkGAEgASgJSACIAQESFAoHcm9sZV9pZBgCIAEoCUgBiAEBEhEKBG5hbWUYAyABKAlIAogBARIUCgxjYXBhYmlsaXRpZXMYBCADKAkSLgoIY2FwYWNpdHkYBSABKAsyHC5vcGVuaW50ZW50LnYxLkFnZW50Q2FwYWNpdHkSLwoGc3RhdHVzGAYgASgOMhoub3BlbmludGVudC52MS5BZ2VudFN0YXR1c0gDiAEBEhUKCGVuZHBvaW50GAcgASgJSASIAQESOAoQaGVhcnRiZWF0X2NvbmZpZxgIIAEoCzIeLm9wZW5pbnRlbnQudjEuSGVhcnRiZWF0Q29uZmlnEikKCG1ldGFkYXRhGAkgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIiChVkcmFpbl90aW1lb3V0X3NlY29uZHMYCiABKAVIBYgBAUILCglfYWdlbnRfaWRCCgoIX3JvbGVfaWRCBwoFX25hbWVCCQoHX3N0YXR1c0ILCglfZW5kcG9pbnRCGAoWX2RyYWluX3RpbWVvdXRfc2Vjb25kcyIjCg9HZXRBZ2VudFJlcXVlc3QSEAoIYWdlbnRfaWQYASABKAkihQIKEUxpc3RBZ2VudHNSZXF1ZXN0Ei8KBnN0YXR1cxgBIAEoDjIaLm9wZW5pbnRlbnQudjEuQWdlbnRTdGF0dXNIAIgBARIUCgdyb2xlX2lkGAIgASgJSAGIAQESFAoMY2FwYWJpbGl0aWVzGAMgAygJEiMKFm1pbl9hdmFpbGFibGVfY2FwYWNpdHkYBCABKAVIAogBARISCgVsaW1pdBgFIAEoBUgDiAEBEhMKBmN1cnNvchgGIAEoCUgEiAEBQgkKB19zdGF0dXNCCgoIX3JvbGVfaWRCGQoXX21pbl9hdmFpbGFibGVfY2FwYWNpdHlCCAoGX2xpbWl0QgkKB19jdXJzb3IicwoSTGlzdEFnZW50c1Jlc3BvbnNlEiQKBmFnZW50cxgBIAMoCzIULm9wZW5pbnRlbnQudjEuQWdlbnQSDQoFdG90YWwYAiABKAMSGAoLbmV4dF9jdXJzb3IYAyABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3Ii1gEKGFVwZGF0ZUFnZW50U3RhdHVzUmVxdWVzdBIQCghhZ2VudF9pZBgBIAEoCRIqCgZzdGF0dXMYAiABKA4yGi5vcGVuaW50ZW50LnYxLkFnZW50U3RhdHVzEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKANIAIgBARITCgZyZWFzb24YBCABKAlIAYgBARIYCgtzdGF0dXNfbm90ZRgFIAEoCUgCiAEBQhMKEV9leHBlY3RlZF92ZXJzaW9uQgkKB19yZWFzb25CDgoMX3N0YXR1c19ub3RlIocCChBIZWFydGJlYXRSZXF1ZXN0EhAKCGFnZW50X2lkGAEgASgJEi8KBnN0YXR1cxgCIAEoDjIaLm9wZW5pbnRlbnQudjEuQWdlbnRTdGF0dXNIAIgBARIZCgxjdXJyZW50X2xvYWQYAyABKAVIAYgBARIZChF0YXNrc19pbl9wcm9ncmVzcxgEIAMoCRI0ChBjbGllbnRfdGltZXN0YW1wGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgtzdGF0dXNfbm90ZRgGIAEoCUgCiAEBQgkKB19zdGF0dXNCDwoNX2N1cnJlbnRfbG9hZEIOCgxfc3RhdHVzX25vdGUi8gEKEUhlYXJ0YmVhdFJlc3BvbnNlEhQKDGFja25vd2xlZGdlZBgBIAEoCBIOCgZzdGF0dXMYAiABKAkSNAoQc2VydmVyX3RpbWVzdGFtcBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMYWdlbnRfc3RhdHVzGAQgASgOMhoub3BlbmludGVudC52MS5BZ2VudFN0YXR1cxIYChBwZW5kaW5nX2NvbW1hbmRzGAUgAygJEjUKEW5leHRfaGVhcnRiZWF0X2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIqChZEZXJlZ2lzdGVyQWdlbnRSZXF1ZXN0EhAKCGFnZW50X2lkGAEgASgJKs8BCgtBZ2VudFN0YXR1cxIcChhBR0VOVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhBR0VOVF9TVEFUVVNfUkVHSVNURVJJTkcQARIXChNBR0VOVF9TVEFUVVNfQUNUSVZFEAISGQoVQUdFTlRfU1RBVFVTX0RSQUlOSU5HEAMSGgoWQUdFTlRfU1RBVFVTX1VOSEVBTFRIWRAEEhUKEUFHRU5UX1NUQVRVU19ERUFEEAUSHQoZQUdFTlRfU1RBVFVTX0RFUkVHSVNURVJFRBAGMvYECgxBZ2VudFNlcnZpY2USRQoGV2hvQW1JEhwub3BlbmludGVudC52MS5XaG9BbUlSZXF1ZXN0Gh0ub3BlbmludGVudC52MS5XaG9BbUlSZXNwb25zZRJKCg1SZWdpc3RlckFnZW50EiMub3BlbmludGVudC52MS5SZWdpc3RlckFnZW50UmVxdWVzdBoULm9wZW5pbnRlbnQudjEuQWdlbnQSSAoLVXBzZXJ0QWdlbnQSIy5vcGVuaW50ZW50LnYxLlJlZ2lzdGVyQWdlbnRSZXF1ZXN0GhQub3BlbmludGVudC52MS5BZ2VudBJACghHZXRBZ2VudBIeLm9wZW5pbnRlbnQudjEuR2V0QWdlbnRSZXF1ZXN0GhQub3BlbmludGVudC52MS5BZ2VudBJRCgpMaXN0QWdlbnRzEiAub3BlbmludGVudC52MS5MaXN0QWdlbnRzUmVxdWVzdBohLm9wZW5pbnRlbnQudjEuTGlzdEFnZW50c1Jlc3BvbnNlElIKEVVwZGF0ZUFnZW50U3RhdHVzEicub3BlbmludGVudC52MS5VcGRhdGVBZ2VudFN0YXR1c1JlcXVlc3QaFC5vcGVuaW50ZW50LnYxLkFnZW50Ek4KCUhlYXJ0YmVhdBIfLm9wZW5pbnRlbnQudjEuSGVhcnRiZWF0UmVxdWVzdBogLm9wZW5pbnRlbnQudjEuSGVhcnRiZWF0UmVzcG9uc2USUAoPRGVyZWdpc3RlckFnZW50EiUub3BlbmludGVudC52MS5EZXJlZ2lzdGVyQWdlbnRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5YgZwcm90bzM", [file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChpvcGVuaW50ZW50L3YxL2FnZW50cy5wcm90bxINb3BlbmludGVudC52MSJDCg1BZ2VudENhcGFjaXR5EhwKFG1heF9jb25jdXJyZW50X3Rhc2tzGAEgASgFEhQKDGN1cnJlbnRfbG9hZBgCIAEoBSK/AQoPSGVhcnRiZWF0Q29uZmlnEh0KEGludGVydmFsX3NlY29uZHMYASABKAVIAIgBARIkChd1bmhlYWx0aHlfYWZ0ZXJfc2Vjb25kcxgCIAEoBUgBiAEBEh8KEmRlYWRfYWZ0ZXJfc2Vjb25kcxgDIAEoBUgCiAEBQhMKEV9pbnRlcnZhbF9zZWNvbmRzQhoKGF91bmhlYWx0aHlfYWZ0ZXJfc2Vjb25kc0IVChNfZGVhZF9hZnRlcl9zZWNvbmRzIs8FCgVBZ2VudBIQCghhZ2VudF9pZBgBIAEoCRIUCgdyb2xlX2lkGAIgASgJSACIAQESEQoEbmFtZRgDIAEoCUgBiAEBEhQKDGNhcGFiaWxpdGllcxgEIAMoCRIuCghjYXBhY2l0eRgFIAEoCzIcLm9wZW5pbnRlbnQudjEuQWdlbnRDYXBhY2l0eRIqCgZzdGF0dXMYBiABKA4yGi5vcGVuaW50ZW50LnYxLkFnZW50U3RhdHVzEhUKCGVuZHBvaW50GAcgASgJSAKIAQESOAoQaGVhcnRiZWF0X2NvbmZpZxgIIAEoCzIeLm9wZW5pbnRlbnQudjEuSGVhcnRiZWF0Q29uZmlnEikKCG1ldGFkYXRhGAkgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIxCg1yZWdpc3RlcmVkX2F0GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1ChFsYXN0X2hlYXJ0YmVhdF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASIgoVZHJhaW5fdGltZW91dF9zZWNvbmRzGAwgASgFSAOIAQESDwoHdmVyc2lvbhgNIAEoAxIYCgtzdGF0dXNfbm90ZRgOIAEoCUgEiAEBEjAKDHNpbGVudF9zaW5jZRgPIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoQcHJlc3VtZWRfZGVhZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHAoPcHJlc2VuY2VfcmVhc29uGBEgASgJSAWIAQFCCgoIX3JvbGVfaWRCBwoFX25hbWVCCwoJX2VuZHBvaW50QhgKFl9kcmFpbl90aW1lb3V0X3NlY29uZHNCDgoMX3N0YXR1c19ub3RlQhIKEF9wcmVzZW5jZV9yZWFzb24iDwoNV2hvQW1JUmVxdWVzdCKXAQoOV2hvQW1JUmVzcG9uc2USEAoIYWdlbnRfaWQYASABKAkSEAoIb3BlcmF0b3IYAiABKAgSDQoFcm9sZXMYAyADKAkSEQoJcmVhZF9vbmx5GAQgASgIEg0KBWh1bWFuGAUgASgIEg0KBWd1ZXN0GAYgASgIEg8KB2ludGVudHMYByADKAkSEAoIY2hhbm5lbHMYCCADKAkiwQMKFFJlZ2lzdGVyQWdlbnRSZXF1ZXN0EhUKCGFnZW50X2lkGAEgASgJSACIAQESFAoHcm9sZV9pZBgCIAEoCUgBiAEBEhEKBG5hbWUYAyABKAlIAogBARIUCgxjYXBhYmlsaXRpZXMYBCADKAkSLgoIY2FwYWNpdHkYBSABKAsyHC5vcGVuaW50ZW50LnYxLkFnZW50Q2FwYWNpdHkSLwoGc3RhdHVzGAYgASgOMhoub3BlbmludGVudC52MS5BZ2VudFN0YXR1c0gDiAEBEhUKCGVuZHBvaW50GAcgASgJSASIAQESOAoQaGVhcnRiZWF0X2NvbmZpZxgIIAEoCzIeLm9wZW5pbnRlbnQudjEuSGVhcnRiZWF0Q29uZmlnEikKCG1ldGFkYXRhGAkgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIiChVkcmFpbl90aW1lb3V0X3NlY29uZHMYCiABKAVIBYgBAUILCglfYWdlbnRfaWRCCgoIX3JvbGVfaWRCBwoFX25hbWVCCQoHX3N0YXR1c0ILCglfZW5kcG9pbnRCGAoWX2RyYWluX3RpbWVvdXRfc2Vjb25kcyIjCg9HZXRBZ2VudFJlcXVlc3QSEAoIYWdlbnRfaWQYASABKAkihQIKEUxpc3RBZ2VudHNSZXF1ZXN0Ei8KBnN0YXR1cxgBIAEoDjIaLm9wZW5pbnRlbnQudjEuQWdlbnRTdGF0dXNIAIgBARIUCgdyb2xlX2lkGAIgASgJSAGIAQESFAoMY2FwYWJpbGl0aWVzGAMgAygJEiMKFm1pbl9hdmFpbGFibGVfY2FwYWNpdHkYBCABKAVIAogBARISCgVsaW1pdBgFIAEoBUgDiAEBEhMKBmN1cnNvchgGIAEoCUgEiAEBQgkKB19zdGF0dXNCCgoIX3JvbGVfaWRCGQoXX21pbl9hdmFpbGFibGVfY2FwYWNpdHlCCAoGX2xpbWl0QgkKB19jdXJzb3IicwoSTGlzdEFnZW50c1Jlc3BvbnNlEiQKBmFnZW50cxgBIAMoCzIULm9wZW5pbnRlbnQudjEuQWdlbnQSDQoFdG90YWwYAiABKAMSGAoLbmV4dF9jdXJzb3IYAyABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3Ii1gEKGFVwZGF0ZUFnZW50U3RhdHVzUmVxdWVzdBIQCghhZ2VudF9pZBgBIAEoCRIqCgZzdGF0dXMYAiABKA4yGi5vcGVuaW50ZW50LnYxLkFnZW50U3RhdHVzEh0KEGV4cGVjdGVkX3ZlcnNpb24YAyABKANIAIgBARITCgZyZWFzb24YBCABKAlIAYgBARIYCgtzdGF0dXNfbm90ZRgFIAEoCUgCiAEBQhMKEV9leHBlY3RlZF92ZXJzaW9uQgkKB19yZWFzb25CDgoMX3N0YXR1c19ub3RlIocCChBIZWFydGJlYXRSZXF1ZXN0EhAKCGFnZW50X2lkGAEgASgJEi8KBnN0YXR1cxgCIAEoDjIaLm9wZW5pbnRlbnQudjEuQWdlbnRTdGF0dXNIAIgBARIZCgxjdXJyZW50X2xvYWQYAyABKAVIAYgBARIZChF0YXNrc19pbl9wcm9ncmVzcxgEIAMoCRI0ChBjbGllbnRfdGltZXN0YW1wGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYCgtzdGF0dXNfbm90ZRgGIAEoCUgCiAEBQgkKB19zdGF0dXNCDwoNX2N1cnJlbnRfbG9hZEIOCgxfc3RhdHVzX25vdGUi8gEKEUhlYXJ0YmVhdFJlc3BvbnNlEhQKDGFja25vd2xlZGdlZBgBIAEoCBIOCgZzdGF0dXMYAiABKAkSNAoQc2VydmVyX3RpbWVzdGFtcBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMYWdlbnRfc3RhdHVzGAQgASgOMhoub3BlbmludGVudC52MS5BZ2VudFN0YXR1cxIYChBwZW5kaW5nX2NvbW1hbmRzGAUgAygJEjUKEW5leHRfaGVhcnRiZWF0X2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIqChZEZXJlZ2lzdGVyQWdlbnRSZXF1ZXN0EhAKCGFnZW50X2lkGAEgASgJIjcKE1JlZnVzZVNlbmRlclJlcXVlc3QSEAoIYWdlbnRfaWQYASABKAkSDgoGc2VuZGVyGAIgASgJIk8KDVJlZnVzZWRTZW5kZXISDgoGc2VuZGVyGAEgASgJEi4KCmNyZWF0ZWRfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjYKEkFsbG93U2VuZGVyUmVxdWVzdBIQCghhZ2VudF9pZBgBIAEoCRIOCgZzZW5kZXIYAiABKAkiawoZTGlzdFJlZnVzZWRTZW5kZXJzUmVxdWVzdBIQCghhZ2VudF9pZBgBIAEoCRISCgVsaW1pdBgCIAEoBUgAiAEBEhMKBmN1cnNvchgDIAEoCUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInUKGkxpc3RSZWZ1c2VkU2VuZGVyc1Jlc3BvbnNlEi0KB3JlZnVzZWQYASADKAsyHC5vcGVuaW50ZW50LnYxLlJlZnVzZWRTZW5kZXISGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IqzwEKC0FnZW50U3RhdHVzEhwKGEFHRU5UX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGEFHRU5UX1NUQVRVU19SRUdJU1RFUklORxABEhcKE0FHRU5UX1NUQVRVU19BQ1RJVkUQAhIZChVBR0VOVF9TVEFUVVNfRFJBSU5JTkcQAxIaChZBR0VOVF9TVEFUVVNfVU5IRUFMVEhZEAQSFQoRQUdFTlRfU1RBVFVTX0RFQUQQBRIdChlBR0VOVF9TVEFUVVNfREVSRUdJU1RFUkVEEAYy/QYKDEFnZW50U2VydmljZRJFCgZXaG9BbUkSHC5vcGVuaW50ZW50LnYxLldob0FtSVJlcXVlc3QaHS5vcGVuaW50ZW50LnYxLldob0FtSVJlc3BvbnNlEkoKDVJlZ2lzdGVyQWdlbnQSIy5vcGVuaW50ZW50LnYxLlJlZ2lzdGVyQWdlbnRSZXF1ZXN0GhQub3BlbmludGVudC52MS5BZ2VudBJICgtVcHNlcnRBZ2VudBIjLm9wZW5pbnRlbnQudjEuUmVnaXN0ZXJBZ2VudFJlcXVlc3QaFC5vcGVuaW50ZW50LnYxLkFnZW50EkAKCEdldEFnZW50Eh4ub3BlbmludGVudC52MS5HZXRBZ2VudFJlcXVlc3QaFC5vcGVuaW50ZW50LnYxLkFnZW50ElEKCkxpc3RBZ2VudHMSIC5vcGVuaW50ZW50LnYxLkxpc3RBZ2VudHNSZXF1ZXN0GiEub3BlbmludGVudC52MS5MaXN0QWdlbnRzUmVzcG9uc2USUgoRVXBkYXRlQWdlbnRTdGF0dXMSJy5vcGVuaW50ZW50LnYxLlVwZGF0ZUFnZW50U3RhdHVzUmVxdWVzdBoULm9wZW5pbnRlbnQudjEuQWdlbnQSTgoJSGVhcnRiZWF0Eh8ub3BlbmludGVudC52MS5IZWFydGJlYXRSZXF1ZXN0GiAub3BlbmludGVudC52MS5IZWFydGJlYXRSZXNwb25zZRJQCg9EZXJlZ2lzdGVyQWdlbnQSJS5vcGVuaW50ZW50LnYxLkRlcmVnaXN0ZXJBZ2VudFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkSUAoMUmVmdXNlU2VuZGVyEiIub3BlbmludGVudC52MS5SZWZ1c2VTZW5kZXJSZXF1ZXN0Ghwub3BlbmludGVudC52MS5SZWZ1c2VkU2VuZGVyEkgKC0FsbG93U2VuZGVyEiEub3BlbmludGVudC52MS5BbGxvd1NlbmRlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkSaQoSTGlzdFJlZnVzZWRTZW5kZXJzEigub3BlbmludGVudC52MS5MaXN0UmVmdXNlZFNlbmRlcnNSZXF1ZXN0Gikub3BlbmludGVudC52MS5MaXN0UmVmdXNlZFNlbmRlcnNSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * AgentCapacity is how much an agent can take on.
@@ -682,6 +682,153 @@ export const DeregisterAgentRequestSchema: GenMessage<DeregisterAgentRequest> = 
   messageDesc(file_openintent_v1_agents, 12);
 
 /**
+ * RefuseSenderRequest names an agent, and the sender that it refuses.
+ *
+ * @generated from message openintent.v1.RefuseSenderRequest
+ */
+export type RefuseSenderRequest = Message<"openintent.v1.RefuseSenderRequest"> & {
+  /**
+   * The agent.
+   *
+   * @generated from field: string agent_id = 1;
+   */
+  agentId: string;
+
+  /**
+   * The sender: an agent's id, also of one without a record. The agent itself and reserved names are INVALID_ARGUMENT.
+   *
+   * @generated from field: string sender = 2;
+   */
+  sender: string;
+};
+
+/**
+ * Describes the message openintent.v1.RefuseSenderRequest.
+ * Use `create(RefuseSenderRequestSchema)` to create a new message.
+ */
+export const RefuseSenderRequestSchema: GenMessage<RefuseSenderRequest> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_agents, 13);
+
+/**
+ * RefusedSender is a sender that an agent refuses.
+ *
+ * @generated from message openintent.v1.RefusedSender
+ */
+export type RefusedSender = Message<"openintent.v1.RefusedSender"> & {
+  /**
+   * The sender.
+   *
+   * @generated from field: string sender = 1;
+   */
+  sender: string;
+
+  /**
+   * Since when it is refused.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 2;
+   */
+  createdAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message openintent.v1.RefusedSender.
+ * Use `create(RefusedSenderSchema)` to create a new message.
+ */
+export const RefusedSenderSchema: GenMessage<RefusedSender> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_agents, 14);
+
+/**
+ * AllowSenderRequest names an agent, and the sender that it refuses no more.
+ *
+ * @generated from message openintent.v1.AllowSenderRequest
+ */
+export type AllowSenderRequest = Message<"openintent.v1.AllowSenderRequest"> & {
+  /**
+   * The agent.
+   *
+   * @generated from field: string agent_id = 1;
+   */
+  agentId: string;
+
+  /**
+   * The sender.
+   *
+   * @generated from field: string sender = 2;
+   */
+  sender: string;
+};
+
+/**
+ * Describes the message openintent.v1.AllowSenderRequest.
+ * Use `create(AllowSenderRequestSchema)` to create a new message.
+ */
+export const AllowSenderRequestSchema: GenMessage<AllowSenderRequest> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_agents, 15);
+
+/**
+ * ListRefusedSendersRequest names an agent.
+ *
+ * @generated from message openintent.v1.ListRefusedSendersRequest
+ */
+export type ListRefusedSendersRequest = Message<"openintent.v1.ListRefusedSendersRequest"> & {
+  /**
+   * The agent.
+   *
+   * @generated from field: string agent_id = 1;
+   */
+  agentId: string;
+
+  /**
+   * Page size, 1 to 1,000; 1,000 when absent.
+   *
+   * @generated from field: optional int32 limit = 2;
+   */
+  limit?: number | undefined;
+
+  /**
+   * next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
+   *
+   * @generated from field: optional string cursor = 3;
+   */
+  cursor?: string | undefined;
+};
+
+/**
+ * Describes the message openintent.v1.ListRefusedSendersRequest.
+ * Use `create(ListRefusedSendersRequestSchema)` to create a new message.
+ */
+export const ListRefusedSendersRequestSchema: GenMessage<ListRefusedSendersRequest> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_agents, 16);
+
+/**
+ * ListRefusedSendersResponse is a page of the senders that an agent refuses.
+ *
+ * @generated from message openintent.v1.ListRefusedSendersResponse
+ */
+export type ListRefusedSendersResponse = Message<"openintent.v1.ListRefusedSendersResponse"> & {
+  /**
+   * By name.
+   *
+   * @generated from field: repeated openintent.v1.RefusedSender refused = 1;
+   */
+  refused: RefusedSender[];
+
+  /**
+   * The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
+};
+
+/**
+ * Describes the message openintent.v1.ListRefusedSendersResponse.
+ * Use `create(ListRefusedSendersResponseSchema)` to create a new message.
+ */
+export const ListRefusedSendersResponseSchema: GenMessage<ListRefusedSendersResponse> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_agents, 17);
+
+/**
  * AgentStatus is where an agent stands in its lifecycle.
  *
  * @generated from enum openintent.v1.AgentStatus
@@ -836,6 +983,42 @@ export const AgentService: GenService<{
     methodKind: "unary";
     input: typeof DeregisterAgentRequestSchema;
     output: typeof EmptySchema;
+  },
+  /**
+   * RefuseSender says that an agent takes no messages of a sender that are addressed to it. Such a message is PERMISSION_DENIED with reason
+   * REFUSED from the answer of this call on, on every server and over every door. Answers to the agent's own requests and what the operator
+   * sends under its own name still come, and so does what the sender sends to a role or to everyone where the agent takes part, whether it
+   * mentions the agent or not. What the sender sent before stays. To refuse a sender again changes nothing.
+   * The agent itself, its key's owner and the operator may call it, with a key that is not for some intents or channels only: a refusal
+   * holds everywhere. The agent needs a record (NOT_FOUND with reason AGENT_NOT_FOUND), which keeps its refusals through a departure. It
+   * refuses at most 1,000 senders; a further one is RESOURCE_EXHAUSTED with reason TOO_MANY_REFUSALS.
+   *
+   * @generated from rpc openintent.v1.AgentService.RefuseSender
+   */
+  refuseSender: {
+    methodKind: "unary";
+    input: typeof RefuseSenderRequestSchema;
+    output: typeof RefusedSenderSchema;
+  },
+  /**
+   * AllowSender takes a refusal back. Who may call it is as for RefuseSender. If the agent does not refuse the sender, nothing happens.
+   *
+   * @generated from rpc openintent.v1.AgentService.AllowSender
+   */
+  allowSender: {
+    methodKind: "unary";
+    input: typeof AllowSenderRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * ListRefusedSenders lists whom an agent refuses, by name. Who may call it is as for RefuseSender; nobody else learns it.
+   *
+   * @generated from rpc openintent.v1.AgentService.ListRefusedSenders
+   */
+  listRefusedSenders: {
+    methodKind: "unary";
+    input: typeof ListRefusedSendersRequestSchema;
+    output: typeof ListRefusedSendersResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_openintent_v1_agents, 0);

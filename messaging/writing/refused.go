@@ -1,0 +1,65 @@
+package writing
+
+import (
+	"openintent/agents"
+	"openintent/messaging/message"
+)
+
+// This file refuses messages to an agent that refuses their sender (agents.RefuseSender). An agent's presence says whether it refuses
+// anybody. Only then is it asked about the sender, and what it says is cached for as long as the presence stays the same. A commit in one
+// round trip compares the presence, so a refusal holds on every server from the moment when it is stored.
+
+// refusable tells whether the draft's addressee may refuse it. An agent cannot refuse an answer to its own request, the operator, or what is
+// sent to a role or to everyone.
+func (d *Draft) refusable() bool {
+	return d.MessageType != message.TypeResponse && !d.Privileged && message.IsAgent(d.Target)
+}
+
+// refusal says whether an agent refuses a sender, as of the number that the agent's presence had (agents.Presence.Refusals).
+type refusal struct {
+	asOf    int64
+	refused bool
+}
+
+// readRefused reads which of the drafts' senders are refused. It reads nothing unless an addressee refuses somebody.
+func (b *batch) readRefused() error {
+	var pairs []agents.RefusedPair
+	for _, s := range b.submissions {
+		if d := s.draft; d.refusable() && b.presences[d.Target].Refusals != 0 {
+			pairs = append(pairs, agents.RefusedPair{AgentID: d.Target, Sender: d.Sender})
+		}
+	}
+	if len(pairs) == 0 {
+		return nil
+	}
+	statement, refused := agents.PrepareRefused(b.tx, pairs)
+	if err := b.tx.Pipeline(statement); err != nil {
+		return err
+	}
+	b.refusals = make(map[agents.RefusedPair]refusal, len(pairs))
+	for _, pair := range pairs {
+		_, is := refused[pair]
+		b.refusals[pair] = refusal{b.presences[pair.AgentID].Refusals, is}
+	}
+	return nil
+}
+
+// refuses tells whether the draft's addressee refuses its sender.
+func (b *batch) refuses(d *Draft) (bool, error) {
+	if !d.refusable() {
+		return false, nil
+	}
+	asOf := b.presences[d.Target].Refusals
+	if asOf == 0 {
+		return false, nil
+	}
+	pair := agents.RefusedPair{AgentID: d.Target, Sender: d.Sender}
+	if !b.atOnce {
+		return b.refusals[pair].refused, nil
+	}
+	known, ok := b.cache.refusals.Get(pair)
+	if !ok || known.asOf != asOf {
+		return false, errDoubtful
+	}
+	return known.refused, nil
+}
