@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
-	"slices"
 	"time"
 
 	"openintent/agents"
@@ -24,6 +23,9 @@ const (
 	inboxPage = 100
 	// maxCounted bounds the counts of an inbox.
 	maxCounted = 10_000
+	// maxLookedAt bounds how many messages one page of an inbox, a list or a thread looks at. A page that ends because of that says so,
+	// and has a cursor that leads on.
+	maxLookedAt = 10_000
 )
 
 // inboxQuery says which part of which inbox is wanted.
@@ -35,17 +37,29 @@ type inboxQuery struct {
 	// policies, unless there are none, leave only messages with one of them. attention adds to each message what it asks.
 	policies  []openintentv1.ResponsePolicy
 	attention bool
+	// counts are those of the inbox if they are known; otherwise the page counts.
+	counts *inboxCounts
+	// until is until when a page that ended because it looked at enough, and is empty, leads on to the next one by itself.
+	until time.Time
 }
 
 // inbox is one page of an inbox.
 type inbox struct {
-	items []inboxItem
-	// unread and unanswered count the whole inbox, each up to maxCounted.
-	unread, unanswered int
-	// more is true when the inbox goes on after the page.
-	more bool
+	items  []inboxItem
+	counts *inboxCounts
+	// next is the place after which the inbox goes on; nil if it ends with the page.
+	next *inboxPlace
+	// bounded is true when the page ended because it had looked at enough messages. It may have no items then.
+	bounded bool
 	// state is the inbox's state when the page was read.
 	state inboxState
+}
+
+// inboxCounts count a whole inbox, each up to maxCounted.
+type inboxCounts struct {
+	unread, unanswered int
+	// bounded is true when there may be more than was counted.
+	bounded bool
 }
 
 // inboxItem is a message that waits for its recipient, as of a time.
@@ -107,14 +121,16 @@ func inboxPlaceFrom(cursor string) (p inboxPlace, err error) {
 	return p, nil
 }
 
-// inboxReader reads one inbox in one snapshot. It looks at all messages that are kept and unread in the intents that may
-// reach the agent, and at all requests that are open for it. A page costs that much, however short it is. What it looks at
-// is bounded by the channels' max_messages and by the highest counts.
+// inboxReader reads one inbox in one snapshot. It finds what may wait for the agent through indexes, in the inbox's order
+// (inbox_candidates.go), and ends when the page is full or it has looked at enough. Beyond the page it goes on only to count.
 type inboxReader struct {
 	*reading.Snapshots
 	inboxQuery
 	names []string       // the agent and, if it holds a role, the role's address
 	part  map[int64]bool // intents that the agent may read; true where it takes part
+	heads intents.Heads
+	// bound is how many messages a page looks at.
+	bound int
 }
 
 // readInbox reads a page of an inbox.
@@ -123,44 +139,48 @@ func (s *Service) readInbox(tx *database.Tx, q inboxQuery) (*inbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	page := &inbox{state: state}
-	var waiting []*message.Message
-	for _, read := range []func(after inboxPlace, limit int) candidates{r.openRequests, r.unreadMessages} {
-		all, complete, err := r.collect(read, inboxPlace{}, maxCounted, nil)
-		if err != nil {
-			return nil, err
-		}
-		page.count(all)
-		after, _ := slices.BinarySearchFunc(all, q.after, func(m *message.Message, p inboxPlace) int {
-			if placeInInbox(m).compare(p) > 0 {
-				return 1
+	page, sifted := &inbox{state: state, counts: q.counts}, &sifting{inboxReader: r}
+	if page.counts == nil {
+		page.counts = new(inboxCounts)
+		counts := page.counts.of
+		if q.after == (inboxPlace{}) { // the counts and the page begin together
+			counts = func(waiting []*message.Message) (bool, error) {
+				enough, err := page.counts.of(waiting)
+				if err != nil {
+					return false, err
+				}
+				full, err := sifted.take(waiting)
+				return enough && full, err
 			}
-			return -1
-		})
-		following, err := r.siftUntil(all[after:], q.limit+1)
-		if err == nil && !complete && len(following) <= q.limit {
-			following, _, err = r.collect(read, q.after, q.limit+1, r.sifting())
 		}
+		found, err := r.goThrough(inboxPlace{}, counts)
 		if err != nil {
 			return nil, err
 		}
-		waiting = append(waiting, following[:min(len(following), q.limit+1)]...)
+		page.counts.bounded = page.counts.bounded || found.bounded
+		sifted.through = found
 	}
-	slices.SortFunc(waiting, func(a, b *message.Message) int { return placeInInbox(a).compare(placeInInbox(b)) })
-	page.more = len(waiting) > q.limit
-	return page, r.fill(page, waiting[:min(len(waiting), q.limit)])
+	if q.after != (inboxPlace{}) {
+		if sifted.through, err = r.goThrough(q.after, sifted.take); err != nil {
+			return nil, err
+		}
+	}
+	return page, r.fill(page, sifted)
 }
 
-// count adds waiting messages of one kind to the counts.
-func (i *inbox) count(waiting []*message.Message) {
+// of counts waiting messages, and tells whether it has counted enough.
+func (c *inboxCounts) of(waiting []*message.Message) (enough bool, err error) {
 	for _, m := range waiting {
-		if m.Type == message.TypeRequest {
-			i.unanswered++
+		unread, unanswered := !m.ReadByViewer, m.Type == message.TypeRequest
+		c.bounded = c.bounded || unread && c.unread == maxCounted || unanswered && c.unanswered == maxCounted
+		if unread {
+			c.unread = min(c.unread+1, maxCounted)
 		}
-		if !m.ReadByViewer {
-			i.unread = min(i.unread+1, maxCounted)
+		if unanswered {
+			c.unanswered = min(c.unanswered+1, maxCounted)
 		}
 	}
+	return c.bounded, nil
 }
 
 // inboxReader begins to read: it finds out from where something may reach the agent.
@@ -174,7 +194,9 @@ func (s *Service) inboxReader(tx *database.Tx, q inboxQuery) (*inboxReader, inbo
 	if err != nil {
 		return nil, inboxState{}, err
 	}
-	r := &inboxReader{Snapshots: seen, inboxQuery: q, names: state.names(), part: make(map[int64]bool)}
+	r := &inboxReader{
+		Snapshots: seen, inboxQuery: q, names: state.names(), part: make(map[int64]bool), heads: heads, bound: s.lookedAt,
+	}
 	for _, head := range heads {
 		if !q.by.Scope.MayReachInto(head.IntentID) {
 			continue
@@ -189,56 +211,97 @@ func (s *Service) inboxReader(tx *database.Tx, q inboxQuery) (*inboxReader, inbo
 
 func (r *inboxReader) operator() bool { return message.ActsAsOperator(r.by, r.agent) }
 
-// collect gathers messages after a place that wait for the agent, in order and without their content, as many as are
-// wanted. Unless it is nil, sift leaves some of them. It tells whether these are all.
-func (r *inboxReader) collect(
-	read func(after inboxPlace, limit int) candidates, after inboxPlace, wanted int,
-	sift func([]*message.Message) ([]*message.Message, error),
-) (waiting []*message.Message, complete bool, err error) {
-	limit := wanted
-	if sift != nil {
-		limit = max(limit, reading.MaxChunk)
+// passage says up to where an inbox was gone through.
+type passage struct {
+	through inboxPlace
+	// bounded is true when there may be more after it.
+	bounded bool
+}
+
+// goThrough gives take the messages after a place that wait for the agent, in order and without their content, until it has enough, or
+// there are no more, or enough was looked at.
+func (r *inboxReader) goThrough(after inboxPlace, take func(waiting []*message.Message) (enough bool, err error)) (passage, error) {
+	p := passage{through: after}
+	c, err := r.candidatesAfter(after)
+	if err != nil {
+		return p, err
 	}
-	for {
-		found := read(after, limit)
-		if err := r.Tx.Pipeline(found.statement); err != nil {
-			return nil, false, err
+	for looked := 0; ; {
+		found, err := c.take(min(r.bound-looked, reading.MaxChunk))
+		if err != nil || len(found) == 0 {
+			return p, err
 		}
-		rows := *found.messages
-		if err := r.Include(rows); err != nil {
-			return nil, false, err
+		looked += len(found)
+		p.through = found[len(found)-1].inboxPlace
+		waiting, err := r.waiting(found)
+		if err != nil {
+			return p, err
 		}
-		var some []*message.Message
-		for _, m := range rows {
-			if l := r.Of(m); l != nil && r.by.Scope.CoversChannel(l.Channel.IntentID, l.Channel.ID) &&
-				waits(m, l.Viewer(r.agent, r.operator()), l, r.part[m.IntentNo]) {
-				some = append(some, m)
-			}
+		enough, err := take(waiting)
+		if p.bounded = looked >= r.bound && c.more(); err != nil || enough || looked >= r.bound {
+			return p, err
 		}
-		if sift != nil {
-			if some, err = sift(some); err != nil {
-				return nil, false, err
-			}
-		}
-		waiting = append(waiting, some...)
-		if len(rows) < limit || len(waiting) >= wanted {
-			return waiting[:min(len(waiting), wanted)], len(rows) < limit, nil
-		}
-		after = placeInInbox(rows[len(rows)-1])
 	}
 }
 
+// waiting reads those of the candidates that wait for the agent.
+func (r *inboxReader) waiting(found []candidate) (waiting []*message.Message, err error) {
+	var places []inboxPlace
+	for _, c := range found {
+		if !c.read {
+			places = append(places, c.inboxPlace)
+		}
+	}
+	if len(places) == 0 {
+		return nil, nil
+	}
+	messages := make([]*message.Message, 0, len(places))
+	err = r.Tx.Pipeline(r.messagesAt(message.FactColumns, places, func(row database.Row) error {
+		m, err := message.ScanFacts(row)
+		messages = append(messages, m)
+		return err
+	}))
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Include(messages); err != nil {
+		return nil, err
+	}
+	for _, m := range messages {
+		if l := r.Of(m); l != nil && r.by.Scope.CoversChannel(l.Channel.IntentID, l.Channel.ID) &&
+			waits(m, l.Viewer(r.agent, r.operator()), l, r.part[m.IntentNo]) {
+			waiting = append(waiting, m)
+		}
+	}
+	return waiting, nil
+}
+
 // fill reads the messages of a page whole, up to the page's bound in bytes.
-func (r *inboxReader) fill(page *inbox, waiting []*message.Message) error {
+func (r *inboxReader) fill(page *inbox, sifted *sifting) error {
+	waiting := sifted.kept[:min(len(sifted.kept), r.limit)]
+	if err := r.load(page, waiting); err != nil {
+		return err
+	}
+	switch {
+	case len(page.items) < len(sifted.kept):
+		place := placeInInbox(page.items[len(page.items)-1].message)
+		page.next = &place
+	case sifted.through.bounded:
+		page.next, page.bounded = &sifted.through.through, true
+	}
+	return nil
+}
+
+// load reads messages whole, as many as fit in a page's bytes.
+func (r *inboxReader) load(page *inbox, waiting []*message.Message) error {
 	whole := &reading.MessagePage{}
 	for limit := reading.FirstChunk; len(waiting) > 0 && !whole.Full; limit = min(2*limit, reading.MaxChunk) {
 		chunk := waiting[:min(limit, len(waiting))]
 		waiting = waiting[len(chunk):]
-		if err := r.Tx.Pipeline(r.contents(whole, chunk)); err != nil {
+		if err := r.Tx.Pipeline(r.messagesAt(message.Columns, placesOf(chunk), whole.Scan)); err != nil {
 			return err
 		}
 	}
-	page.more = page.more || whole.Full
 	if err := r.Include(whole.Messages); err != nil {
 		return err
 	}

@@ -23,37 +23,39 @@ func (r *inboxReader) attend(messages []*message.Message) ([]*attention.Judgemen
 	return attention.For(r.Tx, deliveries)
 }
 
-// sifting returns sift if the call wants certain policies, and otherwise nil.
-func (r *inboxReader) sifting() func([]*message.Message) ([]*message.Message, error) {
-	if len(r.policies) == 0 {
-		return nil
-	}
-	return r.sift
+// sifting keeps the messages of a page: of those that wait, as many as the page has room for and one more, to know whether more follow.
+type sifting struct {
+	*inboxReader
+	kept []*message.Message
+	// through is up to where the inbox was looked through.
+	through passage
 }
 
-// sift leaves the messages that have one of the wanted policies, in their order. No policy depends on a message's content, so the
-// messages may come without theirs.
+// take sifts messages in their order, until the page is full. It tells whether it is.
+func (s *sifting) take(waiting []*message.Message) (full bool, err error) {
+	for len(waiting) > 0 && len(s.kept) <= s.limit {
+		chunk := waiting[:min(len(waiting), max(s.limit, reading.FirstChunk), reading.MaxChunk)]
+		waiting = waiting[len(chunk):]
+		kept, err := s.sift(chunk)
+		if err != nil {
+			return false, err
+		}
+		s.kept = append(s.kept, kept...)
+	}
+	return len(s.kept) > s.limit, nil
+}
+
+// sift leaves the messages that have one of the wanted policies, if the call wants certain policies, in their order. No policy depends
+// on a message's content, so the messages may come without theirs.
 func (r *inboxReader) sift(messages []*message.Message) (kept []*message.Message, err error) {
+	if len(r.policies) == 0 {
+		return messages, nil
+	}
 	judgements, err := r.attend(messages)
 	for i, judged := range judgements {
 		if judged != nil && slices.Contains(r.policies, judged.Policy) {
 			kept = append(kept, messages[i])
 		}
-	}
-	return kept, err
-}
-
-// siftUntil sifts messages, if the call wants certain policies, until so many are left as are wanted.
-func (r *inboxReader) siftUntil(messages []*message.Message, wanted int) (kept []*message.Message, err error) {
-	if len(r.policies) == 0 {
-		return messages, nil
-	}
-	for len(messages) > 0 && len(kept) < wanted && err == nil {
-		chunk := messages[:min(len(messages), reading.MaxChunk)]
-		messages = messages[len(chunk):]
-		var some []*message.Message
-		some, err = r.sift(chunk)
-		kept = append(kept, some...)
 	}
 	return kept, err
 }

@@ -25,7 +25,9 @@ func (s *Service) GetInbox(ctx context.Context, req *openintentv1.GetInboxReques
 	if q.after, err = inboxPlaceFrom(req.GetCursor()); err != nil {
 		return nil, err
 	}
-	page, err := s.awaitInbox(ctx, q, seconds(req.GetWaitSeconds()))
+	patience := seconds(req.GetWaitSeconds())
+	q.until = s.db.Now().Add(patience)
+	page, err := s.awaitInbox(ctx, q, patience)
 	if err != nil {
 		return nil, err
 	}
@@ -90,16 +92,33 @@ func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Du
 	}
 }
 
+// lookIntoInbox reads a page. While pages are empty because each looked at enough, a call that waits goes on with the next one; each is
+// a reading of its own, so that other calls get their turns in between.
 func (s *Service) lookIntoInbox(ctx context.Context, q inboxQuery) (page *inbox, err error) {
-	err = s.db.Read(ctx, func(tx *database.Tx) (err error) {
-		page, err = s.readInbox(tx, q)
-		return err
-	})
-	return page, err
+	var first *inbox
+	for {
+		err = s.db.Read(ctx, func(tx *database.Tx) (err error) {
+			page, err = s.readInbox(tx, q)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if first == nil {
+			first = page
+		}
+		page.state = first.state // what came since then may lie before this page
+		if len(page.items) > 0 || !page.bounded || !s.db.Now().Before(q.until) {
+			return page, nil
+		}
+		q.after, q.counts = *page.next, page.counts
+	}
 }
 
 func (i *inbox) toWire() (*openintentv1.Inbox, error) {
-	wire := &openintentv1.Inbox{UnreadCount: int64(i.unread), UnansweredCount: int64(i.unanswered)}
+	wire := &openintentv1.Inbox{
+		UnreadCount: int64(i.counts.unread), UnansweredCount: int64(i.counts.unanswered), CountsBounded: i.counts.bounded, Bounded: i.bounded,
+	}
 	for _, item := range i.items {
 		message, err := item.message.ToWire(item.now)
 		if err != nil {
@@ -110,8 +129,8 @@ func (i *inbox) toWire() (*openintentv1.Inbox, error) {
 			Attention: item.attentionToWire(),
 		})
 	}
-	if i.more {
-		cursor := placeInInbox(i.items[len(i.items)-1].message).cursor()
+	if i.next != nil {
+		cursor := i.next.cursor()
 		wire.NextCursor = &cursor
 	}
 	return wire, nil

@@ -283,6 +283,7 @@ func TestInboxLargerThanItsCounts(t *testing.T) {
 		page, err := h.tryInbox(as("b"), &inboxRequest{AgentId: "b", Limit: ptr(int32(1000))})
 		require.NoError(t, err)
 		require.Equal(t, int64(maxCounted), page.GetUnreadCount())
+		require.True(t, page.GetCountsBounded())
 		require.Len(t, page.GetItems(), 1000)
 		rows := h.storedOf(t, h.key(t, channelID).IntentNo)
 		for _, last := range []int{maxCounted - 5, len(rows) - 3} { // what is counted ends between, or before

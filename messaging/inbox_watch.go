@@ -105,6 +105,9 @@ func (w *inboxWatches) join(q inboxQuery) *inboxWait {
 		waits = &inboxWaits{query: q, calls: make(map[*inboxWait]struct{})}
 		watch.queries[joined.key] = waits
 	}
+	if q.until.After(waits.query.until) {
+		waits.query.until = q.until // the page is read for whoever waits longest
+	}
 	waits.calls[joined], waits.fresh = struct{}{}, true
 	select {
 	case watch.joined <- struct{}{}:

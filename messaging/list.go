@@ -25,7 +25,7 @@ func (s *Service) ListMessages(
 	q := listing{
 		by: c, since: req.GetSince(), recipient: req.GetTo(), limit: int(req.GetLimit()),
 		messageType: message.TypeFrom(req.GetMessageType(), ""), correlationID: req.GetCorrelationId(), threadID: req.GetThreadId(),
-		kind: req.GetKind(),
+		kind: req.GetKind(), lookAt: s.lookedAt,
 	}
 	if q.limit == 0 {
 		q.limit = reading.MaxPage
@@ -35,22 +35,20 @@ func (s *Service) ListMessages(
 		return nil, err
 	}
 	var answer openintentv1.ListMessagesResponse
-	var messages []*message.Message
-	var now time.Time
+	var page listPage
 	if req.GetDocuments() {
 		if err := checkDocuments(req); err != nil {
 			return nil, err
 		}
-		messages, now, err = s.listDocuments(ctx, key, c, q.kind)
-	} else {
-		answer.NextSince = new(string)
-		messages, *answer.NextSince, now, err = s.list(ctx, key, q)
+		page.messages, page.now, err = s.listDocuments(ctx, key, c, q.kind)
+	} else if page, err = s.list(ctx, key, q); err == nil {
+		answer.NextSince, answer.Bounded = &page.next, page.bounded
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.offers.record(c.Agent, now, messages...)
-	answer.Messages, err = message.ToWire(messages, now)
+	s.offers.record(c.Agent, page.now, page.messages...)
+	answer.Messages, err = message.ToWire(page.messages, page.now)
 	return &answer, err
 }
 
@@ -92,13 +90,22 @@ type listing struct {
 	correlationID string
 	threadID      string
 	kind          string
+	// lookAt is at how many messages a page looks.
+	lookAt int
 }
 
-// list returns the retained messages that the caller may see: those after the cursor or, without one, the newest. It also
-// returns the cursor with which to go on.
-func (s *Service) list(
-	ctx context.Context, key channels.Key, q listing,
-) (messages []*message.Message, next string, now time.Time, err error) {
+// listPage is a page of a list.
+type listPage struct {
+	messages []*message.Message
+	// next is the cursor with which to go on.
+	next string
+	// bounded is true when the page ended because it had looked at enough messages.
+	bounded bool
+	now     time.Time
+}
+
+// list returns the retained messages that the caller may see: those after the cursor or, without one, the newest.
+func (s *Service) list(ctx context.Context, key channels.Key, q listing) (page listPage, err error) {
 	err = s.db.Read(ctx, func(tx *database.Tx) error {
 		l, err := s.reader.Snapshot(tx, key, []string{q.by.Agent, q.recipient})
 		if err != nil {
@@ -108,12 +115,10 @@ func (s *Service) list(
 		if err != nil {
 			return err
 		}
-		now = l.Now
-		messages, err = q.collect(tx, l, viewer)
-		next = q.next(messages, l)
+		page, err = q.collect(tx, l, viewer)
 		return err
 	})
-	return messages, next, now, err
+	return page, err
 }
 
 // keeps tells whether a message belongs to the list: the viewer may see it and, if the call asks for a kind or a recipient, it is of that
@@ -123,13 +128,14 @@ func (q listing) keeps(m *message.Message, l reading.Snapshot, viewer message.Vi
 		(q.recipient == "" || l.IsFor(m, viewer, q.recipient))
 }
 
-// collect gathers the page in chunks, until it is full or the end (or floor) of the channel is reached.
-func (q listing) collect(tx *database.Tx, l reading.Snapshot, viewer message.Viewer) ([]*message.Message, error) {
+// collect gathers the page in chunks, until it is full, the end (or floor) of the channel is reached, or enough was looked at.
+func (q listing) collect(tx *database.Tx, l reading.Snapshot, viewer message.Viewer) (page listPage, err error) {
+	page.now = l.Now
 	after, backwards := l.Count.Floor, q.since == ""
 	if !backwards {
 		cursor, err := cursorOrdinal(tx, l, q.since)
 		if err != nil {
-			return nil, err
+			return page, err
 		}
 		after = max(after, cursor)
 	}
@@ -139,17 +145,22 @@ func (q listing) collect(tx *database.Tx, l reading.Snapshot, viewer message.Vie
 		MessageType: q.messageType, CorrelationID: q.correlationID,
 		NewestFirst: backwards, Limit: min(reading.FirstChunk, q.limit),
 	}
-	next := p.Next
-	if q.threadID != "" {
-		thread, err := threadFrom(tx, l, p, q.threadID)
-		if err != nil || thread == nil {
-			return nil, err
-		}
-		next = thread.Next
+	source, err := q.from(tx, l, p)
+	if err != nil || source == nil {
+		page.next = q.next(nil, l)
+		return page, err
 	}
 	g := gathering{limit: q.limit, keeps: func(m *message.Message) bool { return q.keeps(m, l, viewer) }}
-	kept, _, err := g.gather(tx, l, next)
-	return q.ordered(kept), err
+	kept, more, err := g.gather(tx, l, source.Next)
+	if err != nil {
+		return page, err
+	}
+	page.messages = q.ordered(kept)
+	page.next = q.next(page.messages, l)
+	if page.bounded = !more && source.cut(); page.bounded && !backwards {
+		page.next, err = timeOf(tx, l, source)
+	}
+	return page, err
 }
 
 // gathering is how a page is filled from a list of messages.

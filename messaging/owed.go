@@ -53,11 +53,10 @@ func (s *Service) ListObligations(
 
 // listOwed fills a page of open obligations. authored chooses those whose author the agent is.
 func (r *inboxReader) listOwed(answer *openintentv1.ListObligationsResponse, authored bool) error {
-	candidates := r.obligations(authored)
-	if err := r.Tx.Pipeline(candidates.statement); err != nil {
+	var rows []*message.Message
+	if err := r.Tx.Pipeline(r.obligations(authored, &rows)); err != nil {
 		return err
 	}
-	rows := *candidates.messages
 	if err := r.Include(rows); err != nil {
 		return err
 	}
@@ -74,7 +73,7 @@ func (r *inboxReader) listOwed(answer *openintentv1.ListObligationsResponse, aut
 		}
 	}
 	whole := &inbox{}
-	if err := r.fill(whole, shown); err != nil {
+	if err := r.load(whole, shown); err != nil {
 		return err
 	}
 	if len(whole.items) < len(shown) { // the page is full of bytes
@@ -104,18 +103,27 @@ func (r *inboxReader) showsOwed(m *message.Message, authored bool) bool {
 	return message.Visible(m, viewer) && (authored || viewer.Receives(m))
 }
 
-// obligations finds the open obligations of one side after a place.
-func (r *inboxReader) obligations(authored bool) candidates {
+// obligations reads the requests with open obligations of one side after a place, without their content.
+func (r *inboxReader) obligations(authored bool, found *[]*message.Message) database.Statement {
 	condition, argument := "o.author = ?", any(r.agent)
 	if !authored {
 		condition, argument = r.Tx.In("o.target", r.names)
 	}
 	after := r.after
-	return r.candidates("(SELECT o.intent_no, o.position FROM obligations o WHERE "+condition+
-		" AND o.discharged_at IS NULL AND (o.opened_at, o.intent_no, o.position) > (?, ?, ?)"+
-		" ORDER BY o.opened_at, o.intent_no, o.position LIMIT ?) AS q"+
-		" JOIN messages m ON m.intent_no = q.intent_no AND m.position = q.position", "1 = 1",
-		[]any{argument, after.createdAt, after.intentNo, after.position, owedLookedAt}, after, owedLookedAt)
+	// The subquery cuts the page before the messages are read, so that no more messages are read than it holds.
+	return database.Statement{
+		SQL: "SELECT " + message.FactColumns + " FROM (SELECT o.intent_no, o.position FROM obligations o WHERE " + condition +
+			" AND o.discharged_at IS NULL AND (o.opened_at, o.intent_no, o.position) > (?, ?, ?)" +
+			" ORDER BY o.opened_at, o.intent_no, o.position LIMIT ?) AS q" +
+			" JOIN messages m ON m.intent_no = q.intent_no AND m.position = q.position" +
+			" ORDER BY m.created_at, m.intent_no, m.position",
+		Args: message.ViewedBy(r.agent, argument, after.createdAt, after.intentNo, after.position, owedLookedAt),
+		Scan: func(row database.Row) error {
+			m, err := message.ScanFacts(row)
+			*found = append(*found, m)
+			return err
+		},
+	}
 }
 
 // spared finds a request whose obligation keeps it when it is evicted or its time is over.

@@ -57,8 +57,9 @@ type Config struct {
 	// wants to know.
 	Tracing writing.Tracing
 	Handing reading.Handing
-	// Kept, which only tests set, bounds each cache in entries.
-	Kept int
+	// Kept, which only tests set, bounds each cache in entries, and LookedAt how many messages one page of a reading looks at.
+	Kept     int
+	LookedAt int
 }
 
 const (
@@ -81,6 +82,7 @@ type Service struct {
 	maxPayloadBytes int
 	retention       time.Duration
 	lookAgain       time.Duration
+	lookedAt        int
 	refusal         func(error) *status.Status
 
 	hub    *wake.Hub
@@ -116,6 +118,7 @@ func New(cfg Config) *Service {
 		maxPayloadBytes: orDefault(cfg.MaxPayloadBytes, defaultMaxPayloadBytes),
 		retention:       orDefault(cfg.Retention, defaultRetention),
 		lookAgain:       orDefault(cfg.LookAgain, defaultLookAgain),
+		lookedAt:        orDefault(cfg.LookedAt, maxLookedAt),
 		refusal:         cfg.Refusal,
 		hub:             wake.NewHub(),
 	}

@@ -24,8 +24,11 @@ const threadList = "thread"
 type thread struct {
 	root     *message.Message // nil if the viewer may not see it
 	messages []*message.Message
-	more     bool
-	now      time.Time
+	// next is the position after which the thread goes on; 0 if it ends with the page. bounded is true when the page ended because it had
+	// looked at enough messages.
+	next    int64
+	bounded bool
+	now     time.Time
 	// reactions are those to the page's messages, and claim is the one on the root; nil for none.
 	reactions []reaction.Reaction
 	claim     *claim.Claim
@@ -78,8 +81,9 @@ func (t thread) toWire() (*openintentv1.Thread, error) {
 		}
 	}
 	t.fillMarks(wire)
-	if t.more {
-		next := pages.Cursor(threadList, wire.GetLastPosition())
+	wire.Bounded = t.bounded
+	if t.next > 0 {
+		next := pages.Cursor(threadList, t.next)
 		wire.NextCursor = &next
 	}
 	return wire, nil
@@ -98,7 +102,7 @@ func (s *Service) thread(
 		if err != nil {
 			return err
 		}
-		if t, err = readThread(tx, l, viewer, id, after, limit); err != nil {
+		if t, err = readThread(tx, l, viewer, id, after, limit, s.lookedAt); err != nil {
 			return err
 		}
 		return t.readMarks(tx, l, viewer)
@@ -106,9 +110,10 @@ func (s *Service) thread(
 	return t, err
 }
 
-// readThread reads a page of a thread.
+// readThread reads a page of a thread, and looks at a bounded number of messages. If the viewer may not see the first message, it does
+// not learn from an empty page whether there are others.
 func readThread(
-	tx *database.Tx, l reading.Snapshot, viewer message.Viewer, id string, after int64, limit int,
+	tx *database.Tx, l reading.Snapshot, viewer message.Viewer, id string, after int64, limit, lookAt int,
 ) (t thread, err error) {
 	shows := func(m *message.Message) bool {
 		return m != nil && m.Ordinal > l.Count.Floor && message.Listed(m, viewer, l.Now)
@@ -128,14 +133,21 @@ func readThread(
 			After: max(after, position), Through: math.MaxInt64, Agent: viewer.Agent, Everyone: viewer.Operator,
 			Limit: min(reading.FirstChunk, limit+1),
 		},
-		Root: position, Floor: l.Count.Floor,
+		Root: position, Floor: l.Count.Floor, LookAt: lookAt,
 	}
-	t.messages, t.more, err = g.gather(tx, l, p.Next)
+	var more bool
+	t.messages, more, err = g.gather(tx, l, p.Next)
 	if err == nil && !visible && len(t.messages) == 0 {
 		return t, message.ErrMessageNotFound
 	}
-	if len(t.messages) > limit {
-		t.messages, t.more = t.messages[:limit], true
+	switch {
+	case len(t.messages) > limit:
+		t.messages = t.messages[:limit]
+		t.next = t.messages[limit-1].Position
+	case more: // the page is full of bytes
+		t.next = t.messages[len(t.messages)-1].Position
+	case p.Bounded:
+		t.next, t.bounded = p.After, true
 	}
 	return t, err
 }
@@ -163,15 +175,4 @@ func findThread(
 	}
 	root, err = l.FindAt(tx, viewer.Agent, position)
 	return root, position, visible, err
-}
-
-// threadFrom turns a query for a channel's messages into one for the messages of a thread; nil if the id names no thread.
-func threadFrom(tx *database.Tx, l reading.Snapshot, p reading.MessageQuery, threadID string) (*reading.ThreadQuery, error) {
-	root, err := reading.RootPosition(tx, l, threadID)
-	if err != nil || root == 0 {
-		return nil, err
-	}
-	after, err := reading.PositionOf(tx, l, p.After)
-	p.After, p.Through = after, math.MaxInt64
-	return &reading.ThreadQuery{MessageQuery: p, Root: root, Floor: l.Count.Floor}, err
 }

@@ -100,12 +100,34 @@ func (m *threadModel) compare(t *rapid.T) {
 			require.Equal(t, m.entries[named.root].shownTo(agent), thread.GetRoot() != nil)
 			require.Equal(t, below, append([]string(nil), textsOf(thread.GetMessages())...))
 			listed := textsOf(m.h.list(t, agent, &listRequest{ChannelId: m.channel, ThreadId: &root.Id}))
+			if thread.GetRoot() != nil { // otherwise an empty page does not lead on
+				m.compareBounded(t, agent, named.m.GetId(), below)
+			}
 			if thread.GetRoot() != nil {
 				below = slices.Insert(below, 0, textOf(root))
 			}
 			require.Equal(t, below, append([]string(nil), listed...))
+			m.h.messaging.lookedAt = rapid.SampledFrom([]int{1, 2, 5}).Draw(t, "looked at by a list")
+			listed, _ = m.h.listOn(t, agent, &listRequest{ChannelId: m.channel, ThreadId: &root.Id})
+			m.h.messaging.lookedAt = maxLookedAt
+			require.Equal(t, below, append([]string(nil), listed...))
 		}
 	}
+}
+
+// compareBounded reads a thread in pages that look at few messages.
+func (m *threadModel) compareBounded(t *rapid.T, agent, id string, below []string) {
+	defer func(usually int) { m.h.messaging.lookedAt = usually }(m.h.messaging.lookedAt)
+	m.h.messaging.lookedAt = rapid.SampledFrom([]int{1, 2, 5}).Draw(t, "looked at")
+	var read []string
+	req := &threadRequest{ChannelId: m.channel, MessageId: id, Limit: ptr(int32(rapid.IntRange(1, 4).Draw(t, "limit")))}
+	for next := true; next; next = req.Cursor != nil {
+		page, err := m.h.messaging.GetThread(as(agent), req)
+		require.NoError(t, err)
+		read = append(read, textsOf(page.GetMessages())...)
+		req.Cursor = page.NextCursor
+	}
+	require.Equal(t, below, read)
 }
 
 // Whatever is sent under whatever, and answered: each agent reads the threads that the model says.

@@ -3,6 +3,7 @@ package reading
 import (
 	"slices"
 
+	"openintent/channels"
 	"openintent/database"
 	"openintent/messaging/message"
 )
@@ -13,6 +14,12 @@ type ThreadQuery struct {
 	MessageQuery
 	// Root is the position of the thread's first message. Floor is the channel's: what lies up to there was evicted.
 	Root, Floor int64
+	// ResponsesOnly leaves only the responses to the root.
+	ResponsesOnly bool
+	// LookAt is at how many messages the query looks. Bounded is true when it has ended because of that: with After or, newest first,
+	// Through it goes on.
+	LookAt  int
+	Bounded bool
 }
 
 // RootPosition returns the position that the message with an id has as the first of its thread, in the snapshot's channel; 0 if the id
@@ -21,15 +28,30 @@ func RootPosition(tx *database.Tx, l Snapshot, id string) (position int64, err e
 	if !message.IsID(id) {
 		return 0, nil
 	}
-	scan := func(row database.Row) error { return row.Scan(&position) }
+	var threadPosition int64
+	var of channels.Key
 	err = tx.Pipeline(database.Statement{
 		SQL: "SELECT position FROM messages WHERE id = ? AND intent_no = ? AND channel_no = ?" +
 			" AND thread_position IS NULL AND correlation_position IS NULL",
-		Args: []any{id, l.Channel.IntentNo, l.Channel.ChannelNo}, Scan: scan,
-	}, database.Statement{
-		SQL: "SELECT thread_position FROM messages WHERE thread_id = ? AND thread_id IS NOT NULL" +
-			" AND intent_no = ? AND channel_no = ? LIMIT 1",
-		Args: []any{id, l.Channel.IntentNo, l.Channel.ChannelNo}, Scan: scan,
+		Args: []any{id, l.Channel.IntentNo, l.Channel.ChannelNo},
+		Scan: func(row database.Row) error { return row.Scan(&position) },
+	}, database.Statement{ // all messages of a thread are in one channel; to name it would make an index of channels look better
+		SQL:  "SELECT thread_position, intent_no, channel_no FROM messages WHERE thread_id = ? AND thread_id IS NOT NULL LIMIT 1",
+		Args: []any{id},
+		Scan: func(row database.Row) error { return row.Scan(&threadPosition, &of.IntentNo, &of.ChannelNo) },
+	})
+	if of == l.Channel.Key {
+		position = threadPosition
+	}
+	return position, err
+}
+
+// RequestPosition returns the position of the request with an id in the snapshot's channel; 0 if there is none.
+func RequestPosition(tx *database.Tx, l Snapshot, id string) (position int64, err error) {
+	err = tx.Pipeline(database.Statement{
+		SQL:  "SELECT position FROM messages WHERE id = ? AND intent_no = ? AND channel_no = ? AND message_type = 'request'",
+		Args: []any{id, l.Channel.IntentNo, l.Channel.ChannelNo},
+		Scan: func(row database.Row) error { return row.Scan(&position) },
 	})
 	return position, err
 }
@@ -44,19 +66,21 @@ func PositionOf(tx *database.Tx, l Snapshot, ordinal int64) (position int64, err
 	return position, err
 }
 
-// Next reads the next page of the thread, and turns the query to the one after it. It also tells whether there is none after it.
+// Next reads the next page of the thread, and turns the query to the one after it. It also tells whether there is none after it, or
+// enough was looked at.
 func (q *ThreadQuery) Next(tx *database.Tx, l Snapshot) (messages []*message.Message, last bool, err error) {
-	positions, err := q.positions(tx)
+	limit := min(q.Limit, q.LookAt)
+	positions, err := q.positions(tx, limit)
 	if err != nil || len(positions) == 0 {
 		return nil, true, err
 	}
 	page := q.MessageQuery
-	page.byPosition, page.at = true, positions
+	page.byPosition, page.at, page.Limit = true, positions, limit
 	rows, err := page.Load(tx, l)
 	if err != nil {
 		return nil, true, err
 	}
-	end, last := positions[len(positions)-1], len(positions) < q.Limit
+	end, last := positions[len(positions)-1], len(positions) < limit
 	if rows.Full {
 		end, last = rows.Messages[len(rows.Messages)-1].Position, false
 	}
@@ -67,19 +91,24 @@ func (q *ThreadQuery) Next(tx *database.Tx, l Snapshot) (messages []*message.Mes
 	}
 	if !last {
 		q.Limit = rows.NextLimit(q.Limit)
+		q.LookAt -= len(positions)
+		q.Bounded = q.LookAt <= 0
 	}
-	return rows.Messages, last, nil
+	return slices.DeleteFunc(rows.Messages, func(m *message.Message) bool { return m.Ordinal <= q.Floor }), last || q.Bounded, nil
 }
 
-// positions reads where the next messages of the thread are that the agent may possibly see, in the query's order.
-func (q *ThreadQuery) positions(tx *database.Tx) (positions []int64, err error) {
+// positions reads where the next messages of the thread are, in the query's order, whether or not the agent may see them.
+func (q *ThreadQuery) positions(tx *database.Tx, limit int) (positions []int64, err error) {
+	members := []string{"correlation_position"}
+	if !q.ResponsesOnly {
+		members = append(members, "thread_position")
+		if q.After < q.Root && q.Root <= q.Through {
+			positions = append(positions, q.Root)
+		}
+	}
 	var statements []database.Statement
-	for _, member := range []string{
-		"m.position = ?",
-		"m.thread_position = ? AND m.thread_position IS NOT NULL",
-		"m.correlation_position = ? AND m.correlation_position IS NOT NULL",
-	} {
-		statements = append(statements, q.members(member, &positions))
+	for _, column := range members {
+		statements = append(statements, q.members(column, limit, &positions))
 	}
 	if err := tx.Pipeline(statements...); err != nil {
 		return nil, err
@@ -89,20 +118,20 @@ func (q *ThreadQuery) positions(tx *database.Tx) (positions []int64, err error) 
 	if q.NewestFirst {
 		slices.Reverse(positions)
 	}
-	return positions[:min(len(positions), q.Limit)], nil
+	return positions[:min(len(positions), limit)], nil
 }
 
-// members returns the statement that adds the positions of those members of the thread that a condition selects.
-func (q *ThreadQuery) members(condition string, positions *[]int64) database.Statement {
-	narrowing, narrowedBy := q.narrowing()
-	query := "SELECT m.position FROM messages m WHERE m.intent_no = ? AND " + condition +
-		" AND m.position > ? AND m.position <= ? AND m.channel_no = ? AND m.ordinal > ?" + narrowing + " ORDER BY m.position"
+// members returns the statement that adds the positions of those members of the thread that have the root's position in a column. It names
+// nothing but the column and the position, and both as one, so that no other index than the column's looks better to any planner.
+func (q *ThreadQuery) members(column string, limit int, positions *[]int64) database.Statement {
+	place, direction := "(m."+column+", m.position)", ""
 	if q.NewestFirst {
-		query += " DESC"
+		direction = " DESC"
 	}
-	arguments := append([]any{q.IntentNo, q.Root, q.After, q.Through, q.ChannelNo, q.Floor}, narrowedBy...)
 	return database.Statement{
-		SQL: query + " LIMIT ?", Args: append(arguments, q.Limit),
+		SQL: "SELECT m.position FROM messages m WHERE m.intent_no = ? AND m." + column + " IS NOT NULL AND " +
+			place + " > (?, ?) AND " + place + " <= (?, ?) ORDER BY m." + column + direction + ", m.position" + direction + " LIMIT ?",
+		Args: []any{q.IntentNo, q.Root, q.After, q.Root, q.Through, limit},
 		Scan: func(row database.Row) error {
 			var position int64
 			err := row.Scan(&position)

@@ -1432,7 +1432,11 @@ type ListMessagesResponse struct {
 	Messages []*Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
 	// The cursor to go on with, as `since`, even if the page is empty. Over REST it is in the Link header (rel="next"), if there
 	// may be more.
-	NextSince     *string `protobuf:"bytes,2,opt,name=next_since,json=nextSince,proto3,oneof" json:"next_since,omitempty"`
+	NextSince *string `protobuf:"bytes,2,opt,name=next_since,json=nextSince,proto3,oneof" json:"next_since,omitempty"`
+	// True if the page ended because it had looked at 10,000 messages: the filters, or the caller's rights, left few of them. Such a page may
+	// be empty. With `since`, `next_since` leads on. Without it the page has what it found among the newest messages; a list with an early time
+	// as `since`, such as 1970-01-01T00:00:00Z, leads through all. Over REST that list is in the Link header (rel="first").
+	Bounded       bool `protobuf:"varint,3,opt,name=bounded,proto3" json:"bounded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1479,6 +1483,13 @@ func (x *ListMessagesResponse) GetNextSince() string {
 		return *x.NextSince
 	}
 	return ""
+}
+
+func (x *ListMessagesResponse) GetBounded() bool {
+	if x != nil {
+		return x.Bounded
+	}
+	return false
 }
 
 // GetMessageRequest names a message.
@@ -1626,7 +1637,10 @@ type Thread struct {
 	// were set. Each message has room for the same number of them, at most 100, and the page for 1,000 altogether. ListReactions has all.
 	Reactions []*ThreadReaction `protobuf:"bytes,6,rep,name=reactions,proto3" json:"reactions,omitempty"`
 	// Who holds the claim on the first message; null if nobody does, or if `root` is null.
-	Claim         *ThreadClaim `protobuf:"bytes,7,opt,name=claim,proto3" json:"claim,omitempty"`
+	Claim *ThreadClaim `protobuf:"bytes,7,opt,name=claim,proto3" json:"claim,omitempty"`
+	// True if the page ended because it had looked at 10,000 messages, most of which the caller may not see. Such a page may be empty, and
+	// `next_cursor` leads on.
+	Bounded       bool `protobuf:"varint,8,opt,name=bounded,proto3" json:"bounded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1708,6 +1722,13 @@ func (x *Thread) GetClaim() *ThreadClaim {
 		return x.Claim
 	}
 	return nil
+}
+
+func (x *Thread) GetBounded() bool {
+	if x != nil {
+		return x.Bounded
+	}
+	return false
 }
 
 // ThreadReaction is one agent's signal on one message of a thread.
@@ -3405,7 +3426,12 @@ type Inbox struct {
 	// How many requests wait for the agent's answer, in the whole inbox; at most 10,000 are counted.
 	UnansweredCount int64 `protobuf:"varint,3,opt,name=unanswered_count,json=unansweredCount,proto3" json:"unanswered_count,omitempty"`
 	// The cursor to go on with; null on the last page.
-	NextCursor    *string `protobuf:"bytes,4,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
+	NextCursor *string `protobuf:"bytes,4,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
+	// True if the page ended because it had looked at 10,000 messages, most of which the agent has read or may not see. Such a page may be
+	// empty, and `next_cursor` leads on.
+	Bounded bool `protobuf:"varint,5,opt,name=bounded,proto3" json:"bounded,omitempty"`
+	// True if there may be more than was counted: a count ended at 10,000, or so many messages were looked at.
+	CountsBounded bool `protobuf:"varint,6,opt,name=counts_bounded,json=countsBounded,proto3" json:"counts_bounded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3466,6 +3492,20 @@ func (x *Inbox) GetNextCursor() string {
 		return *x.NextCursor
 	}
 	return ""
+}
+
+func (x *Inbox) GetBounded() bool {
+	if x != nil {
+		return x.Bounded
+	}
+	return false
+}
+
+func (x *Inbox) GetCountsBounded() bool {
+	if x != nil {
+		return x.CountsBounded
+	}
+	return false
 }
 
 // InboxItem is a message that waits for its recipient.
@@ -4164,11 +4204,12 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"_thread_idB\a\n" +
 	"\x05_kindB\f\n" +
 	"\n" +
-	"_documents\"}\n" +
+	"_documents\"\x97\x01\n" +
 	"\x14ListMessagesResponse\x122\n" +
 	"\bmessages\x18\x01 \x03(\v2\x16.openintent.v1.MessageR\bmessages\x12\"\n" +
 	"\n" +
-	"next_since\x18\x02 \x01(\tH\x00R\tnextSince\x88\x01\x01B\r\n" +
+	"next_since\x18\x02 \x01(\tH\x00R\tnextSince\x88\x01\x01\x12\x18\n" +
+	"\abounded\x18\x03 \x01(\bR\aboundedB\r\n" +
 	"\v_next_since\"[\n" +
 	"\x11GetMessageRequest\x12\"\n" +
 	"\n" +
@@ -4184,7 +4225,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\x05limit\x88\x01\x01\x12%\n" +
 	"\x06cursor\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x01R\x06cursor\x88\x01\x01B\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_cursor\"\xd6\x02\n" +
+	"\a_cursor\"\xf0\x02\n" +
 	"\x06Thread\x12*\n" +
 	"\x04root\x18\x01 \x01(\v2\x16.openintent.v1.MessageR\x04root\x122\n" +
 	"\bmessages\x18\x02 \x03(\v2\x16.openintent.v1.MessageR\bmessages\x12\"\n" +
@@ -4193,7 +4234,8 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\vnext_cursor\x18\x05 \x01(\tH\x00R\n" +
 	"nextCursor\x88\x01\x01\x12;\n" +
 	"\treactions\x18\x06 \x03(\v2\x1d.openintent.v1.ThreadReactionR\treactions\x120\n" +
-	"\x05claim\x18\a \x01(\v2\x1a.openintent.v1.ThreadClaimR\x05claimB\x0e\n" +
+	"\x05claim\x18\a \x01(\v2\x1a.openintent.v1.ThreadClaimR\x05claim\x12\x18\n" +
+	"\abounded\x18\b \x01(\bR\aboundedB\x0e\n" +
 	"\f_next_cursor\"\xde\x01\n" +
 	"\x0eThreadReaction\x12\x1d\n" +
 	"\n" +
@@ -4459,13 +4501,15 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x06policy\x18\x06 \x03(\x0e2\x1d.openintent.v1.ResponsePolicyB\x13\xbaH\x10\x92\x01\r\x10\x04\x18\x01\"\a\x82\x01\x04\x10\x01 \x00R\x06policyB\b\n" +
 	"\x06_limitB\t\n" +
 	"\a_cursorB\x0f\n" +
-	"\r_wait_seconds\"\xbb\x01\n" +
+	"\r_wait_seconds\"\xfc\x01\n" +
 	"\x05Inbox\x12.\n" +
 	"\x05items\x18\x01 \x03(\v2\x18.openintent.v1.InboxItemR\x05items\x12!\n" +
 	"\funread_count\x18\x02 \x01(\x03R\vunreadCount\x12)\n" +
 	"\x10unanswered_count\x18\x03 \x01(\x03R\x0funansweredCount\x12$\n" +
 	"\vnext_cursor\x18\x04 \x01(\tH\x00R\n" +
-	"nextCursor\x88\x01\x01B\x0e\n" +
+	"nextCursor\x88\x01\x01\x12\x18\n" +
+	"\abounded\x18\x05 \x01(\bR\abounded\x12%\n" +
+	"\x0ecounts_bounded\x18\x06 \x01(\bR\rcountsBoundedB\x0e\n" +
 	"\f_next_cursor\"\xc9\x01\n" +
 	"\tInboxItem\x12\x1b\n" +
 	"\tintent_id\x18\x01 \x01(\tR\bintentId\x12!\n" +

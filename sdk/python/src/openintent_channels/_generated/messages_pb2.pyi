@@ -288,12 +288,14 @@ class ListMessagesRequest(_message.Message):
     def __init__(self, channel_id: _Optional[str] = ..., since: _Optional[str] = ..., to: _Optional[str] = ..., limit: _Optional[int] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., kind: _Optional[str] = ..., documents: bool = ...) -> None: ...
 
 class ListMessagesResponse(_message.Message):
-    __slots__ = ("messages", "next_since")
+    __slots__ = ("messages", "next_since", "bounded")
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     NEXT_SINCE_FIELD_NUMBER: _ClassVar[int]
+    BOUNDED_FIELD_NUMBER: _ClassVar[int]
     messages: _containers.RepeatedCompositeFieldContainer[Message]
     next_since: str
-    def __init__(self, messages: _Optional[_Iterable[_Union[Message, _Mapping]]] = ..., next_since: _Optional[str] = ...) -> None: ...
+    bounded: bool
+    def __init__(self, messages: _Optional[_Iterable[_Union[Message, _Mapping]]] = ..., next_since: _Optional[str] = ..., bounded: bool = ...) -> None: ...
 
 class GetMessageRequest(_message.Message):
     __slots__ = ("channel_id", "message_id")
@@ -316,7 +318,7 @@ class GetThreadRequest(_message.Message):
     def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class Thread(_message.Message):
-    __slots__ = ("root", "messages", "participants", "last_position", "next_cursor", "reactions", "claim")
+    __slots__ = ("root", "messages", "participants", "last_position", "next_cursor", "reactions", "claim", "bounded")
     ROOT_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     PARTICIPANTS_FIELD_NUMBER: _ClassVar[int]
@@ -324,6 +326,7 @@ class Thread(_message.Message):
     NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
     REACTIONS_FIELD_NUMBER: _ClassVar[int]
     CLAIM_FIELD_NUMBER: _ClassVar[int]
+    BOUNDED_FIELD_NUMBER: _ClassVar[int]
     root: Message
     messages: _containers.RepeatedCompositeFieldContainer[Message]
     participants: _containers.RepeatedScalarFieldContainer[str]
@@ -331,7 +334,8 @@ class Thread(_message.Message):
     next_cursor: str
     reactions: _containers.RepeatedCompositeFieldContainer[ThreadReaction]
     claim: ThreadClaim
-    def __init__(self, root: _Optional[_Union[Message, _Mapping]] = ..., messages: _Optional[_Iterable[_Union[Message, _Mapping]]] = ..., participants: _Optional[_Iterable[str]] = ..., last_position: _Optional[int] = ..., next_cursor: _Optional[str] = ..., reactions: _Optional[_Iterable[_Union[ThreadReaction, _Mapping]]] = ..., claim: _Optional[_Union[ThreadClaim, _Mapping]] = ...) -> None: ...
+    bounded: bool
+    def __init__(self, root: _Optional[_Union[Message, _Mapping]] = ..., messages: _Optional[_Iterable[_Union[Message, _Mapping]]] = ..., participants: _Optional[_Iterable[str]] = ..., last_position: _Optional[int] = ..., next_cursor: _Optional[str] = ..., reactions: _Optional[_Iterable[_Union[ThreadReaction, _Mapping]]] = ..., claim: _Optional[_Union[ThreadClaim, _Mapping]] = ..., bounded: bool = ...) -> None: ...
 
 class ThreadReaction(_message.Message):
     __slots__ = ("message_id", "agent_id", "signal", "note", "eta", "created_at")
@@ -632,16 +636,20 @@ class GetInboxRequest(_message.Message):
     def __init__(self, agent_id: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ..., wait_seconds: _Optional[float] = ..., include: _Optional[_Iterable[str]] = ..., policy: _Optional[_Iterable[_Union[_attention_pb2.ResponsePolicy, str]]] = ...) -> None: ...
 
 class Inbox(_message.Message):
-    __slots__ = ("items", "unread_count", "unanswered_count", "next_cursor")
+    __slots__ = ("items", "unread_count", "unanswered_count", "next_cursor", "bounded", "counts_bounded")
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     UNREAD_COUNT_FIELD_NUMBER: _ClassVar[int]
     UNANSWERED_COUNT_FIELD_NUMBER: _ClassVar[int]
     NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    BOUNDED_FIELD_NUMBER: _ClassVar[int]
+    COUNTS_BOUNDED_FIELD_NUMBER: _ClassVar[int]
     items: _containers.RepeatedCompositeFieldContainer[InboxItem]
     unread_count: int
     unanswered_count: int
     next_cursor: str
-    def __init__(self, items: _Optional[_Iterable[_Union[InboxItem, _Mapping]]] = ..., unread_count: _Optional[int] = ..., unanswered_count: _Optional[int] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+    bounded: bool
+    counts_bounded: bool
+    def __init__(self, items: _Optional[_Iterable[_Union[InboxItem, _Mapping]]] = ..., unread_count: _Optional[int] = ..., unanswered_count: _Optional[int] = ..., next_cursor: _Optional[str] = ..., bounded: bool = ..., counts_bounded: bool = ...) -> None: ...
 
 class InboxItem(_message.Message):
     __slots__ = ("intent_id", "channel_name", "message", "read", "attention")
