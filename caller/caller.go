@@ -51,6 +51,8 @@ type Caller struct {
 	Human bool
 	// Quota bounds what the key may send; nil means no bound.
 	Quota *Quota
+	// Account pays for what the call stores; nil for a call that stores nothing of its caller's, or is not bounded.
+	Account *Account
 	// Compatibility is true under the compatibility profile for existing clients.
 	Compatibility bool
 	// TraceID is the trace of the call's traceparent, 32 hexadecimal digits, or empty.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -15,17 +16,24 @@ import (
 // Quota bounds what one API key may send through this server. All calls with the key share it, and it may be changed while
 // they run. A nil Quota bounds nothing.
 type Quota struct {
-	mutex           sync.Mutex
-	rates           Rates
-	messages, bytes *rate.Limiter
+	mutex                              sync.Mutex
+	rates                              Rates
+	messages, bytes, rows, bytesOfRows *rate.Limiter
+	// stores is true while what the key stores is bounded, so that one that is not bounded pays nothing for the question.
+	stores atomic.Bool
 }
 
-// Rates bound the messages, and the bytes of their payloads and metadata, per second; 0 means no bound.
-type Rates struct{ MessagesPerSecond, BytesPerSecond int64 }
+// Rates are bounds by the second; 0 means no bound.
+type Rates struct {
+	// MessagesPerSecond and BytesPerSecond bound the messages, and the bytes of their payloads and metadata.
+	MessagesPerSecond, BytesPerSecond int64
+	// RowsPerSecond and StoredBytesPerSecond bound all that calls store: rows, new or changed, and the bytes of their values.
+	RowsPerSecond, StoredBytesPerSecond int64
+}
 
 // NewQuota makes an unused quota.
 func NewQuota(rates Rates) *Quota {
-	q := &Quota{messages: limiterOf(0), bytes: limiterOf(0)}
+	q := &Quota{messages: limiterOf(0), bytes: limiterOf(0), rows: limiterOf(0), bytesOfRows: limiterOf(0)}
 	q.Set(rates)
 	return q
 }
@@ -48,7 +56,14 @@ func (q *Quota) Set(rates Rates) {
 	if rates.BytesPerSecond != q.rates.BytesPerSecond {
 		q.bytes = limiterOf(rates.BytesPerSecond)
 	}
+	if rates.RowsPerSecond != q.rates.RowsPerSecond {
+		q.rows = limiterOf(rates.RowsPerSecond)
+	}
+	if rates.StoredBytesPerSecond != q.rates.StoredBytesPerSecond {
+		q.bytesOfRows = limiterOf(rates.StoredBytesPerSecond)
+	}
 	q.rates = rates
+	q.stores.Store(rates.RowsPerSecond > 0 || rates.StoredBytesPerSecond > 0)
 }
 
 // Rates returns the rates now in force.
@@ -69,8 +84,13 @@ func (q *Quota) Take(bytes int) error {
 
 // Await counts a message as Take does, but waits until it may be sent or the context ends.
 func (q *Quota) Await(ctx context.Context, bytes int) error {
+	return await(ctx, func() time.Duration { return q.take(time.Now(), bytes) })
+}
+
+// await asks again and again, after the time that it is told, until there is nothing to wait for or the context ends.
+func await(ctx context.Context, ask func() (wait time.Duration)) error {
 	for {
-		wait := q.take(time.Now(), bytes)
+		wait := ask()
 		if wait == 0 {
 			return nil
 		}
@@ -91,7 +111,7 @@ func (q *Quota) take(now time.Time, bytes int) (wait time.Duration) {
 	}
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	if q.rates == (Rates{}) {
+	if q.rates.MessagesPerSecond == 0 && q.rates.BytesPerSecond == 0 {
 		return 0
 	}
 	if wait = max(missing(q.messages, now), missing(q.bytes, now)); wait > 0 {
@@ -125,11 +145,15 @@ func spend(l *rate.Limiter, now time.Time, n int) {
 
 func (q *Quota) refusal(wait time.Duration) error {
 	rates := q.Rates()
-	refusal := fault.New(fault.Quota, "QUOTA_EXCEEDED",
-		"This API key has sent as many messages, or bytes, as its quota allows for now; try again later.").After(wait)
-	for name, rate := range map[string]int64{
+	return exceeded("This API key has sent as many messages, or bytes, as its quota allows for now; try again later.", wait, map[string]int64{
 		"messages_per_second": rates.MessagesPerSecond, "bytes_per_second": rates.BytesPerSecond,
-	} {
+	})
+}
+
+// exceeded refuses a call, and names the rates that are bounded.
+func exceeded(sentence string, wait time.Duration, rates map[string]int64) error {
+	refusal := fault.New(fault.Quota, "QUOTA_EXCEEDED", "%s", sentence).After(wait)
+	for name, rate := range rates {
 		if rate > 0 {
 			refusal = refusal.With(name, strconv.FormatInt(rate, 10))
 		}

@@ -78,6 +78,8 @@ type DB struct {
 	gorm    *gorm.DB
 	slow    *slowStatements
 	onWrite []func(tx *Tx)
+	// account finds who pays for what a transaction stores; nil if nobody does.
+	account func(ctx context.Context) Account
 	close   func() error // does its work only once
 
 	commitPatience time.Duration // how long a caller waits for a commit

@@ -26,6 +26,8 @@
 //
 //	Write --> fair gate --> [BEGIN + first Pipeline] --> ... --> BeforeCommit --> [SendWithCommit + COMMIT] --> AfterCommit
 //
+// A Write may be on somebody's account (ChargeTo), which is told how many rows it added or changed, and their bytes.
+//
 // The two engines differ only in the two implementations of dialect. No other package imports a driver.
 //
 // Several replicas may work on one PostgreSQL database. A Notifier sends notices of what happened to the other replicas, and

@@ -46,6 +46,10 @@ func (p gormPool) ExecContext(ctx context.Context, query string, args ...any) (s
 		return nil, err
 	}
 	result, err := p.tx.conn.ExecContext(ctx, query, args...)
+	if err == nil && p.tx.tally != nil && stores(query) {
+		rows, _ := result.RowsAffected() // our drivers always know
+		p.tx.tally.add(rows, args)
+	}
 	return result, p.tx.note(err)
 }
 
@@ -54,6 +58,9 @@ func (p gormPool) QueryContext(ctx context.Context, query string, args ...any) (
 		return nil, err
 	}
 	rows, err := p.tx.conn.QueryContext(ctx, query, args...)
+	if err == nil && p.tx.tally != nil && stores(query) {
+		p.tx.tally.add(1, args) // a row that returns what the database filled in
+	}
 	return rows, p.tx.note(err)
 }
 

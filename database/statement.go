@@ -67,7 +67,7 @@ func (tx *Tx) runNow(statements []Statement) error {
 	}
 	defer tx.endWaiting()
 	return tx.note(tx.timed(tx.observed(statements), false, func(statements []Statement) error {
-		return tx.conn.run(tx.ctx, statements)
+		return tx.tally.run(statements, func(statements []Statement) error { return tx.conn.run(tx.ctx, statements) })
 	}))
 }
 

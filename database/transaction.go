@@ -34,6 +34,7 @@ type Tx struct {
 	beforeCommit []func() error
 	withCommit   []Statement
 	afterCommit  []func()
+	tally        *tally // nil if nobody pays for what is stored
 }
 
 // Write runs fn in a transaction and commits it if fn returns nil. After an error or a panic it rolls everything back.
@@ -69,6 +70,9 @@ func (db *DB) write(ctx context.Context, mode mode, fn func(tx *Tx) error) (*Tx,
 	}
 	committed := false
 	defer func() { tx.end(committed) }()
+	if err := tx.payer(); err != nil {
+		return tx, err
+	}
 	for _, begin := range db.onWrite {
 		begin(tx)
 	}
@@ -77,6 +81,9 @@ func (db *DB) write(ctx context.Context, mode mode, fn func(tx *Tx) error) (*Tx,
 	}
 	err = tx.commit()
 	committed = err == nil
+	if committed || IsCommitUnknown(err) {
+		tx.tally.charge()
+	}
 	return tx, err
 }
 
@@ -174,7 +181,7 @@ func (tx *Tx) commit() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(tx.ctx), tx.db.commitPatience)
 		defer cancel()
 		err := tx.timed(tx.observed(tx.opened(tx.withCommit)), true, func(statements []Statement) error {
-			return tx.conn.commit(ctx, statements)
+			return tx.tally.run(statements, func(statements []Statement) error { return tx.conn.commit(ctx, statements) })
 		})
 		if err != nil {
 			return tx.note(err)
