@@ -181,7 +181,8 @@ func (w *inboxWatch) turn(all *inboxWatches, tick bool) (err error) {
 		w.differs = true
 	}
 	for _, waits := range w.due(all) {
-		page, err := w.service.lookIntoInbox(caller.NewContext(w.ctx, waits.query.by), waits.query)
+		query := all.queryOf(waits)
+		page, err := w.service.lookIntoInbox(caller.NewContext(w.ctx, query.by), query)
 		switch {
 		case database.IsUnavailable(err), w.ctx.Err() != nil:
 			w.differs = true
@@ -216,6 +217,13 @@ func (w *inboxWatch) all(watches *inboxWatches) (all []*inboxWaits) {
 		all = append(all, waits)
 	}
 	return all
+}
+
+// queryOf returns what waits wait for. A call that joins them may have changed how long they wait.
+func (w *inboxWatches) queryOf(waits *inboxWaits) inboxQuery {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return waits.query
 }
 
 // due returns the waits whose page is to be read now: all of them if something may have come, and else those that have just
