@@ -20,6 +20,8 @@ var (
 	errEndpointOutOfScope = fault.New(fault.Denied, "OUT_OF_SCOPE",
 		"Everything that reaches the agent may be posted to its endpoint, and the API key is for some intents or channels; "+
 			"give a subscription a webhook_url instead.")
+	errPartOutOfScope = fault.New(fault.Denied, "OUT_OF_SCOPE",
+		"The API key is for other intents or for channels, and takes_part_in names an intent; leave it out, or use a key for that intent.")
 	errRoleNotAllowed = fault.New(fault.Denied, "ROLE_NOT_ALLOWED", "The key does not list this role; register without it, or have the role listed with the key.")
 )
 

@@ -28,6 +28,7 @@ type registration struct {
 	deadAfter            *int64
 	metadata             jsonvalue.Object
 	drainTimeoutSeconds  *int64
+	takesPartIn          string // an intent's id, or empty
 }
 
 // RegisterAgent makes an active record, for the agent itself, a key bound to it, or the operator. It refuses an agent that
@@ -61,10 +62,26 @@ func (s *Service) register(
 	}
 	var agent *Agent
 	err = s.db.Write(ctx, func(tx *database.Tx) (err error) {
+		if err := s.takePart(tx, c, said); err != nil {
+			return err
+		}
 		agent, err = s.store(tx, c, said, whenPresent)
 		return err
 	})
 	return reply(agent, err)
+}
+
+// takePart has the rooms above note that the agent takes part in the intent that the registration names.
+func (s *Service) takePart(tx *database.Tx, c caller.Caller, said registration) error {
+	if said.takesPartIn == "" {
+		return nil
+	}
+	for _, fn := range s.onTakingPart {
+		if err := fn(tx, c, said.id, said.takesPartIn); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Service) store(tx *database.Tx, c caller.Caller, said registration, whenPresent error) (*Agent, error) {
@@ -120,6 +137,7 @@ func readRegistration(c caller.Caller, req *openintentv1.RegisterAgentRequest) (
 		capabilities:        req.GetCapabilities(),
 		capacity:            req.GetCapacity(),
 		drainTimeoutSeconds: widen(req.DrainTimeoutSeconds),
+		takesPartIn:         req.GetTakesPartIn(),
 	}
 	if silence := req.GetHeartbeatConfig(); silence != nil {
 		said.interval = widen(silence.IntervalSeconds)
@@ -160,6 +178,9 @@ func (said registration) check(c caller.Caller, req *openintentv1.RegisterAgentR
 	}
 	if req.GetEndpoint() != "" && c.Scope != nil {
 		return errEndpointOutOfScope
+	}
+	if said.takesPartIn != "" && !c.Scope.CoversIntent(said.takesPartIn) {
+		return errPartOutOfScope
 	}
 	if req.Status != nil && req.GetStatus() != openintentv1.AgentStatus_AGENT_STATUS_ACTIVE {
 		return fault.BadField("status", "registering makes an agent active; leave the status out.")

@@ -33,6 +33,7 @@ type Service struct {
 	afterDeparted []func(ctx context.Context, agentID string)
 	onChanged     []func(agentID string)
 	onTakingRole  []aheadHook
+	onTakingPart  []func(tx *database.Tx, by caller.Caller, agentID, intentID string) error
 }
 
 // New makes a Service.
@@ -64,6 +65,12 @@ func (s *Service) OnDeparted(fn func(tx *database.Tx, agentID string, at time.Ti
 // after a crash, so an OnDeparted hook must note the work that has to happen. Add hooks before serving.
 func (s *Service) AfterDeparted(fn func(ctx context.Context, agentID string)) {
 	s.afterDeparted = append(s.afterDeparted, fn)
+}
+
+// OnTakingPart adds a hook that runs in the transaction of a registration that names an intent in which the agent takes part. It runs
+// before the agent's row is locked, so it may lock the intent's head; its error undoes the registration. Add hooks before serving.
+func (s *Service) OnTakingPart(fn func(tx *database.Tx, by caller.Caller, agentID, intentID string) error) {
+	s.onTakingPart = append(s.onTakingPart, fn)
 }
 
 // OnChanged adds a hook that runs after each commit that changed an agent's role or status. Add hooks before serving.

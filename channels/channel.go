@@ -56,7 +56,7 @@ type Rules struct {
 	Name string
 	// Address leads to the channel and can be dictated; it is empty for most channels.
 	Address string
-	// CreatedBy is the agent that created the channel and therefore manages it.
+	// CreatedBy is the agent that created the channel and therefore manages it; caller.System for a channel of the server's own.
 	CreatedBy string
 	Policy    Policy
 	// Audit copies every message to the intent's event log.

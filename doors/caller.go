@@ -15,14 +15,16 @@ import (
 // credentials are the headers that prove who calls. They travel with each call of a door.
 var credentials = []string{"X-Api-Key", "Authorization", "X-Agent-Id", "Traceparent"}
 
-// errOperator refuses a caller without a name.
-var errOperator = fault.New(fault.Denied, "AGENT_NEEDED",
+// ErrOperator refuses a caller without a name.
+var ErrOperator = fault.New(fault.Denied, "AGENT_NEEDED",
 	"This door serves agents only, and the API key names none; name the agent in X-Agent-ID.")
 
 // Caller is one caller of a door: the contract's services, called with that caller's credentials.
 type Caller struct {
 	// Agent is the caller's name.
 	Agent string
+	// Operator says that the key is bound to no agent and the call names none. Only IdentifyAny returns such a caller.
+	Operator bool
 	// Roles are the roles that its key lets it take; "*" among them stands for every role.
 	Roles []string
 	// ReadOnly says that the key may change nothing.
@@ -51,12 +53,25 @@ type Caller struct {
 // Identify asks the server who calls, by the credentials in a request's headers, and returns the services as that caller sees them.
 // It returns the server's refusal of an unknown key or of a name that is not the key's, and refuses the nameless operator.
 func Identify(ctx context.Context, connection grpc.ClientConnInterface, headers http.Header) (*Caller, error) {
+	return named(IdentifyAny(ctx, connection, headers))
+}
+
+// IdentifyAny does what Identify does, and lets the nameless operator in.
+func IdentifyAny(ctx context.Context, connection grpc.ClientConnInterface, headers http.Header) (*Caller, error) {
 	return identify(ctx, &credentialed{connection, shown(headers)})
+}
+
+// named refuses the nameless operator.
+func named(c *Caller, err error) (*Caller, error) {
+	if err == nil && c.Operator {
+		return nil, ErrOperator
+	}
+	return c, err
 }
 
 // IdentifyDialled does what Identify does on a connection that carries the caller's credentials itself.
 func IdentifyDialled(ctx context.Context, connection grpc.ClientConnInterface) (*Caller, error) {
-	return identify(ctx, connection)
+	return named(identify(ctx, connection))
 }
 
 func identify(ctx context.Context, connection grpc.ClientConnInterface) (*Caller, error) {
@@ -80,9 +95,7 @@ func identify(ctx context.Context, connection grpc.ClientConnInterface) (*Caller
 	if err != nil {
 		return nil, err
 	}
-	if who.GetOperator() {
-		return nil, errOperator
-	}
+	c.Operator = who.GetOperator()
 	c.Agent, c.Roles, c.ReadOnly = who.GetAgentId(), who.GetRoles(), who.GetReadOnly()
 	c.OnlyChannels, c.OnlyIntents = who.GetChannels(), who.GetIntents()
 	return c, nil

@@ -12,7 +12,8 @@
 // # Who calls
 //
 // Identity comes from the headers of each request: the API key, and X-Agent-ID if the key has several agents. No argument that a
-// model fills in ever names the caller. A door serves agents only: it refuses the nameless operator.
+// model fills in ever names the caller. A door serves agents only: it refuses the nameless operator. RepoMesh's REST face alone lets the
+// nameless operator in: its programs name themselves in their arguments (repomesh/named.go).
 //
 // # Other agents' text is data
 //

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 )
 
 // Kind sorts refusals by what the caller can do about them.
@@ -66,6 +68,8 @@ type Fault struct {
 	Fields []Field
 	// Metadata holds further public facts, such as message_id or current_version.
 	Metadata map[string]string
+	// Subject is what the refusal is about, as the contract's message; nil for most. The caller may see it.
+	Subject proto.Message
 	// RetryAfter is how long to wait before trying again; zero when waiting does not help.
 	RetryAfter time.Duration
 
@@ -125,6 +129,13 @@ func (f *Fault) With(key, value string) *Fault {
 		copied.Metadata = make(map[string]string, 1)
 	}
 	copied.Metadata[key] = value
+	return &copied
+}
+
+// About returns a copy that shows the caller what it is about.
+func (f *Fault) About(subject proto.Message) *Fault {
+	copied := *f
+	copied.Subject = subject
 	return &copied
 }
 

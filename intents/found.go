@@ -9,17 +9,24 @@ import (
 )
 
 // Found makes an active intent of a given id in the server's own name, unless there is one of that id. No agent is its creator, so no
-// agent has more rights there than others, until the operator gives them. Servers that share a database may call it at the same time.
-func (s *Service) Found(ctx context.Context, id, title, description string) error {
+// agent has more rights there than others, until the operator gives them. furnish makes in the same transaction what belongs into the
+// new intent; its head is locked. Servers that share a database may call Found at the same time.
+func (s *Service) Found(
+	ctx context.Context, id, title, description string, furnish func(tx *database.Tx, head *Head) error,
+) error {
 	err := s.db.Write(ctx, func(tx *database.Tx) error {
 		if there, err := exists(tx, id); there || err != nil {
 			return err
 		}
 		tx.AfterCommit(func() { s.logger.Info("made an intent of the server's own", "intent", id, "title", title) })
-		return found(tx, &Intent{
+		head, err := found(tx, &Intent{
 			ID: id, Title: title, Description: description, Status: StatusActive, Version: 1, DependsOn: []string{}, CreatedBy: caller.System,
 			Constraints: jsonvalue.Object(nil).OrEmpty(), State: jsonvalue.Object(nil).OrEmpty(),
 		})
+		if err != nil {
+			return err
+		}
+		return furnish(tx, head)
 	})
 	if err == nil {
 		return nil
@@ -45,14 +52,14 @@ func exists(tx *database.Tx, id string) (bool, error) {
 }
 
 // found stores an intent of the server's own and begins its log.
-func found(tx *database.Tx, intent *Intent) error {
+func found(tx *database.Tx, intent *Intent) (*Head, error) {
 	intent.CreatedAt = heldHeadsOf(tx).clock()
 	intent.UpdatedAt = intent.CreatedAt
 	head, err := insertIntent(tx, intent)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var payload jsonvalue.Builder
 	payload.String("title", intent.Title).String("status", string(intent.Status))
-	return log(head, caller.Caller{}, caller.System, "intent_created", &payload)
+	return head, log(head, caller.Caller{}, caller.System, "intent_created", &payload)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,8 +20,6 @@ import (
 const (
 	// maxHeld bounds the leases that an agent holds in an intent.
 	maxHeld = 1000
-	// taskScope begins the scope that names a task; the task's id follows.
-	taskScope = "task:"
 	// defaultDuration is how long a lease lasts if its request does not say.
 	defaultDuration = 5 * time.Minute
 )
@@ -64,7 +61,7 @@ func (s *Service) AcquireLease(ctx context.Context, req *openintentv1.AcquireLea
 	if err != nil {
 		return nil, err
 	}
-	return message(req.GetIntentId(), lease), nil
+	return message(req.GetIntentId(), lease, s.db.Now()), nil
 }
 
 func durationOf(seconds *int32) time.Duration {
@@ -96,7 +93,7 @@ func (s *Service) attempt(ctx context.Context, w wanted, place int64, mayWait bo
 			lease = holding
 			return nil
 		case holding != nil && holding.AgentID == w.agentID:
-			return held(holding, w.agentID)
+			return held(holding, c.head.IntentID, w.agentID, c.head.Now())
 		}
 		line, err := c.line(w.scope)
 		if err != nil {
@@ -114,7 +111,7 @@ func (s *Service) attempt(ctx context.Context, w wanted, place int64, mayWait bo
 			kept, err = c.wait(w, kept, holding)
 			return err
 		case holding != nil:
-			return held(holding, w.agentID)
+			return held(holding, c.head.IntentID, w.agentID, c.head.Now())
 		}
 		return awaited()
 	})
@@ -141,7 +138,7 @@ func (c *change) admit(w wanted) (surroundings, error) {
 	case agents.StatusDraining, agents.StatusDead, agents.StatusDeregistered:
 		return around, errLeaving
 	}
-	if taskID, named := strings.CutPrefix(w.scope, taskScope); named {
+	if taskID, named := taskOf(w.scope); named {
 		ended, err := c.service.tasks.Find(c.tx, w.intentNo, taskID)
 		if refusal := (*fault.Fault)(nil); ended || errors.As(err, &refusal) {
 			return around, errTask

@@ -69,7 +69,7 @@ func describe(payload *jsonvalue.Builder, l *Lease) {
 
 // endForTask ends the lease of the scope that names a task, in the transaction in which the task ends.
 func (s *Service) endForTask(tx *database.Tx, head *intents.Head, taskID string) error {
-	l, err := ofScope(tx, head.IntentNo, taskScope+taskID)
+	l, err := ofScope(tx, head.IntentNo, scopeOf(taskID))
 	if err != nil || l == nil {
 		return err
 	}

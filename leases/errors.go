@@ -22,18 +22,16 @@ var (
 	errTask = fault.BadField("scope", "a scope that begins with task: must name a task of the intent that has not ended.")
 )
 
-// held refuses a scope that has a holder.
-func held(l *Lease, by string) error {
+// held refuses a scope that has a holder. now is the time of the intent.
+func held(l *Lease, intentID, by string, now time.Time) error {
 	sentence := "The lease of this scope belongs to " + l.AgentID + "; wait for it, or ask that agent."
 	if l.AgentID == by {
 		sentence = "The caller holds a lease of this scope already; renew or release that one."
 	}
-	refusal := fault.New(fault.AlreadyExists, "LEASE_HELD", "%s", sentence).
-		With("lease_id", l.ID).With("agent_id", l.AgentID).With("scope", l.Scope).With("fence", strconv.FormatInt(l.Fence, 10))
-	if !l.ExpiresAt.IsZero() {
-		refusal = refusal.With("expires_at", l.ExpiresAt.UTC().Format(wireTime))
-	}
-	return refusal
+	return fault.New(fault.AlreadyExists, "LEASE_HELD", "%s", sentence).
+		With("lease_id", l.ID).With("agent_id", l.AgentID).With("scope", l.Scope).With("fence", strconv.FormatInt(l.Fence, 10)).
+		With("expires_at", l.shownEnd(now).UTC().Format(wireTime)).
+		About(message(intentID, l, now))
 }
 
 // wireTime is how times are written on the wire, always with six digits.

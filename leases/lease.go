@@ -77,14 +77,20 @@ func rowOf(l *Lease) *row {
 	return r
 }
 
-// message returns a lease as clients see it.
-func message(intentID string, l *Lease) *openintentv1.Lease {
-	m := &openintentv1.Lease{
+// shownEnd returns when the lease ends by time, as clients see it: while the intent is suspended, when it would end if the intent went on
+// now.
+func (l *Lease) shownEnd(now time.Time) time.Time {
+	if l.ExpiresAt.IsZero() {
+		return now.Add(l.Left)
+	}
+	return l.ExpiresAt
+}
+
+// message returns a lease as clients see it at a time of its intent.
+func message(intentID string, l *Lease, now time.Time) *openintentv1.Lease {
+	return &openintentv1.Lease{
 		Id: l.ID, IntentId: intentID, AgentId: l.AgentID, Scope: l.Scope, Fence: l.Fence,
 		Status: openintentv1.LeaseStatus_LEASE_STATUS_ACTIVE, AcquiredAt: timestamppb.New(l.AcquiredAt),
+		ExpiresAt: timestamppb.New(l.shownEnd(now)),
 	}
-	if !l.ExpiresAt.IsZero() {
-		m.ExpiresAt = timestamppb.New(l.ExpiresAt)
-	}
-	return m
 }

@@ -1,12 +1,14 @@
 package leases
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -25,6 +27,7 @@ func TestAScopeHasOneHolder(t *testing.T) {
 			"lease_id": first.GetId(), "agent_id": "ann", "scope": "parser", "fence": strconv.FormatInt(first.GetFence(), 10),
 			"expires_at": first.GetExpiresAt().AsTime().Format(wireTime),
 		}, refusal.Metadata)
+		require.True(t, proto.Equal(first, refusal.Subject), "the refusal shows the lease: %v", refusal.Subject)
 		_, err = h.AcquireLease(as("ann"), h.acquiring("parser"))
 		requireReason(t, err, fault.AlreadyExists, "LEASE_HELD")
 		require.ErrorContains(t, err, "holds a lease of this scope already")
@@ -179,7 +182,22 @@ func TestASuspensionStopsTheTimeOfLeases(t *testing.T) {
 		require.Equal(t, map[string]string{"kept": "ann"}, h.holders(t))
 		renewed, err := h.renew("ann", kept.GetId(), 120)
 		require.NoError(t, err)
-		require.Nil(t, renewed.GetExpiresAt(), "its time stands still")
+		shows := func(left time.Duration, what string, lease *openintentv1.Lease) {
+			t.Helper()
+			require.WithinDuration(t, h.clock.Now().Add(left), lease.GetExpiresAt().AsTime(), slack, what)
+			require.Nil(t, lease.GetReleasedAt(), what)
+		}
+		shows(2*time.Minute, "renewed", renewed)
+		h.clock.Advance(time.Hour)
+		listed, err := h.ListLeases(as("bob"), &openintentv1.ListLeasesRequest{IntentId: h.intent.GetId()})
+		require.NoError(t, err)
+		require.Len(t, listed.GetLeases(), 1)
+		shows(2*time.Minute, "listed later: its time stands still", listed.GetLeases()[0])
+		_, err = h.AcquireLease(as("bob"), h.acquiring("kept"))
+		held := requireReason(t, err, fault.AlreadyExists, "LEASE_HELD")
+		shows(2*time.Minute, "in the refusal", held.Subject.(*openintentv1.Lease))
+		require.Equal(t, listed.GetLeases()[0].GetExpiresAt().AsTime().Format(wireTime), held.Metadata["expires_at"])
+		require.NoError(t, h.free("ann", h.hold(t, "ann", "fresh").GetId()))
 		h.setStatus(t, openintentv1.IntentStatus_INTENT_STATUS_ACTIVE)
 		h.clock.Advance(2*time.Minute - time.Second)
 		require.NoError(t, h.Sweep(t.Context()))
@@ -187,7 +205,8 @@ func TestASuspensionStopsTheTimeOfLeases(t *testing.T) {
 		h.clock.Advance(time.Second + slack)
 		require.NoError(t, h.Sweep(t.Context()))
 		require.Equal(t, []string{
-			"lease_acquired ann", "lease_acquired ann", "lease_released ann expired", "lease_released ann expired",
+			"lease_acquired ann", "lease_acquired ann", "lease_released ann expired", "lease_acquired ann", "lease_released ann released",
+			"lease_released ann expired",
 		}, h.log(t))
 	})
 }
@@ -283,5 +302,37 @@ func TestTheLogSaysForHowLongALeaseWasGivenAndWhenItWasRenewed(t *testing.T) {
 		at, err := time.Parse(wireTime, said["lease_released"]["renewed_at"].(string))
 		require.NoError(t, err)
 		require.WithinDuration(t, renewed, at, slack)
+	})
+}
+
+// Whoever releases a lease is told how it ended.
+func TestAReleasedLeaseSaysWhen(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		release := func(by context.Context, lease *openintentv1.Lease) *openintentv1.Lease {
+			answer, err := h.ReleaseLease(by, &openintentv1.ReleaseLeaseRequest{IntentId: h.intent.GetId(), LeaseId: lease.GetId()})
+			require.NoError(t, err)
+			require.Equal(t, "Lease released", answer.GetMessage())
+			require.WithinDuration(t, h.clock.Now(), answer.GetLease().GetReleasedAt().AsTime(), slack)
+			require.Equal(t, []any{lease.GetId(), lease.GetFence()}, []any{answer.GetLease().GetId(), answer.GetLease().GetFence()})
+			return answer.GetLease()
+		}
+		lease := h.hold(t, "ann", "parser")
+		require.Nil(t, lease.GetReleasedAt())
+		h.clock.Advance(time.Minute)
+		require.Equal(t, openintentv1.LeaseStatus_LEASE_STATUS_RELEASED, release(as("ann"), lease).GetStatus())
+		require.Equal(t, openintentv1.LeaseStatus_LEASE_STATUS_REVOKED, release(asOperator(), h.hold(t, "ann", "parser")).GetStatus())
+	})
+}
+
+// A URI that begins as a task's scope does is a word like others; a task's scope names a task.
+func TestAURIIsAScopeLikeOthers(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.hold(t, "ann", "task://no-task-of-the-intent")
+		_, err := h.AcquireLease(as("bob"), h.acquiring("task://no-task-of-the-intent"))
+		requireReason(t, err, fault.AlreadyExists, "LEASE_HELD")
+		for _, scope := range []string{"task:", "task:no-task-of-the-intent", "task:/no-task-of-the-intent"} {
+			_, err := h.AcquireLease(as("ann"), h.acquiring(scope))
+			requireReason(t, err, fault.Invalid, "INVALID_FIELD")
+		}
 	})
 }

@@ -2,6 +2,7 @@ package leases
 
 import (
 	"context"
+	"time"
 
 	"openintent/agents"
 	"openintent/caller"
@@ -28,11 +29,13 @@ func (s *Service) ListLeases(
 		return nil, err
 	}
 	var read, present []*Lease
+	var now time.Time
 	err = s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) error {
 		around, err := s.viewed(tx, c, req.GetIntentId())
 		if err != nil {
 			return err
 		}
+		now = around.head.Now()
 		if read, err = list(tx, page, around.head.IntentNo, req.Scope, after); err != nil {
 			return err
 		}
@@ -45,12 +48,12 @@ func (s *Service) ListLeases(
 	// The cursor goes on after what was read, also where leases were left out because they have ended.
 	all := make([]*openintentv1.Lease, len(read))
 	for i, l := range read {
-		all[i] = message(req.GetIntentId(), l)
+		all[i] = message(req.GetIntentId(), l, now)
 	}
 	response := &openintentv1.ListLeasesResponse{}
 	_, response.NextCursor = pages.Close(page, all, func(i int) []any { return []any{read[i].Scope} })
 	for _, l := range present {
-		response.Leases = append(response.Leases, message(req.GetIntentId(), l))
+		response.Leases = append(response.Leases, message(req.GetIntentId(), l, now))
 	}
 	return response, nil
 }

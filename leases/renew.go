@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"openintent/caller"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -20,23 +22,30 @@ func (s *Service) RenewLease(ctx context.Context, req *openintentv1.RenewLeaseRe
 	if err != nil {
 		return nil, err
 	}
-	return message(req.GetIntentId(), renewed), nil
+	return message(req.GetIntentId(), renewed, s.db.Now()), nil
 }
 
 // ReleaseLease ends a lease of the caller, unless it has ended. The operator may so revoke another's.
 func (s *Service) ReleaseLease(
 	ctx context.Context, req *openintentv1.ReleaseLeaseRequest,
 ) (*openintentv1.ReleaseLeaseResponse, error) {
+	answer := &openintentv1.ReleaseLeaseResponse{Message: "Lease released"}
 	err := s.own(ctx, req.GetIntentId(), req.GetLeaseId(), func(c *change, _ surroundings, l *Lease) error {
+		status, why := openintentv1.LeaseStatus_LEASE_STATUS_RELEASED, endedByRelease
 		if c.caller.Agent != l.AgentID {
-			return c.end(l, c.caller.Agent, endedByOperator)
+			status, why = openintentv1.LeaseStatus_LEASE_STATUS_REVOKED, endedByOperator
 		}
-		return c.end(l, l.AgentID, endedByRelease)
+		if err := c.end(l, c.caller.Agent, why); err != nil {
+			return err
+		}
+		answer.Lease = message(req.GetIntentId(), l, c.head.Now())
+		answer.Lease.Status, answer.Lease.ReleasedAt = status, timestamppb.New(c.head.LastAt)
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &openintentv1.ReleaseLeaseResponse{Message: "Lease released"}, nil
+	return answer, nil
 }
 
 // own runs a change of a lease that the caller holds, or that anybody holds if the operator calls. Whether a lease has ended,

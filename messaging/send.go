@@ -44,6 +44,7 @@ func (s *Service) SendMessageByName(
 	}
 	d.MessageType = message.TypeFrom(req.GetMessageType(), message.TypeNotify)
 	d.Target, d.CorrelationID, d.Name = req.GetTo(), req.GetCorrelationId(), req.GetName()
+	d.Unowned = req.GetUnowned()
 	if err := s.channels.CheckName("name", d.Name); err != nil {
 		return nil, err
 	}

@@ -156,6 +156,7 @@ func New(cfg Config) *Service {
 	cfg.Agents.OnDeparted(s.scheduleDeparture)
 	cfg.Agents.AfterDeparted(s.finishDeparture)
 	cfg.Agents.OnTakingRole(reading.AheadOf)
+	cfg.Agents.OnTakingPart(s.takePart)
 	cfg.Agents.OnChanged(func(agentID string) { s.hub.WakeUp(wake.AgentTopic(agentID)) })
 	return s
 }

@@ -5,7 +5,9 @@ import (
 
 	"google.golang.org/grpc"
 
+	"openintent/database"
 	"openintent/doors/repomesh"
+	"openintent/intents"
 )
 
 // newRepomesh makes the door for RepoMesh's protocol. The server itself makes the mesh, so that it belongs to none of the agents.
@@ -13,7 +15,12 @@ func newRepomesh(connection grpc.ClientConnInterface, options gatewayOptions, cf
 	return repomesh.New(repomesh.Config{Connection: connection, Intent: cfg.RepomeshIntent, Found: options.FoundMesh})
 }
 
-// foundMesh makes the mesh in the server's own name, unless it is there.
+// foundMesh makes the mesh and its default channel in the server's own name, unless the mesh is there. Both come at once, so that no
+// agent can make the channel first.
 func (r *rooms) foundMesh(ctx context.Context) error {
-	return r.intents.Found(ctx, repomesh.DefaultIntent, "RepoMesh", "Where agents meet that speak RepoMesh's Agent Communication Protocol.")
+	return r.intents.Found(ctx, repomesh.DefaultIntent, "RepoMesh",
+		"Where agents meet that speak RepoMesh's Agent Communication Protocol.",
+		func(tx *database.Tx, head *intents.Head) error {
+			return r.channels.Found(tx, head, repomesh.DefaultChannel)
+		})
 }

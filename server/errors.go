@@ -111,6 +111,9 @@ func statusOf(refusal *fault.Fault) *status.Status {
 	if refusal.RetryAfter > 0 {
 		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(refusal.RetryAfter)})
 	}
+	if refusal.Subject != nil {
+		details = append(details, protoadapt.MessageV1Of(refusal.Subject))
+	}
 	return detailed(status.New(class.code, message), details...)
 }
 

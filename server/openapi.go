@@ -131,6 +131,7 @@ const problemDefinition = `{"Problem": {
 		"reason": {"type": "string", "description": "A stable word to branch on, such as CHANNEL_CLOSED."},
 		"error": {"type": "string", "description": "The reason in lower case."},
 		"message": {"type": "string", "description": "The same as detail."},
+		"existing_lease": {"type": "object", "description": "The lease that stands, if the reason is LEASE_HELD."},
 		"errors": {"type": "array", "description": "Each bad field of the request.", "items": {
 			"type": "object",
 			"properties": {

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/status"
 
+	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/server/jsonform"
 )
 
@@ -25,7 +26,7 @@ type problem struct {
 }
 
 // numericMembers are the metadata that become numbers in JSON.
-var numericMembers = []string{"current_version", "max_streams", "max_waits", "max_waits_per_key"}
+var numericMembers = []string{"current_version", "max_streams", "max_waits", "max_waits_per_key", "fence"}
 
 func newProblem(made *status.Status) problem { return newProblemWithin("", made) }
 
@@ -37,6 +38,7 @@ func newProblemWithin(bodyField string, made *status.Status) problem {
 	p := problem{status: httpStatus(made), reason: codeName(made.Code())}
 	var violations []*errdetails.BadRequest_FieldViolation
 	var metadata map[string]string
+	var lease *openintentv1.Lease
 	for _, detail := range made.Details() {
 		switch d := detail.(type) {
 		case *errdetails.ErrorInfo:
@@ -45,6 +47,8 @@ func newProblemWithin(bodyField string, made *status.Status) problem {
 			violations = d.GetFieldViolations()
 		case *errdetails.RetryInfo:
 			p.retryAfter = int(math.Ceil(d.GetRetryDelay().AsDuration().Seconds()))
+		case *openintentv1.Lease:
+			lease = d
 		}
 	}
 	if p.status == http.StatusServiceUnavailable && p.retryAfter == 0 {
@@ -61,6 +65,9 @@ func newProblemWithin(bodyField string, made *status.Status) problem {
 	o.text("error", word)
 	o.text("message", message)
 	o.raw("errors", string(violationsJSON(violations, own)))
+	if written, err := jsonform.Append(nil, lease); lease != nil && err == nil {
+		o.raw("existing_lease", string(written)) // as clients of RFC-0003 look for it
+	}
 	o.metadata(metadata)
 	p.body = append(o.out, '}')
 	return p

@@ -22,6 +22,9 @@ import (
 var allowed = map[string]string{
 	"00020_presence.sql: UPDATE channels SET name = '_system-' || id WHERE name = '_system'": "the server's own channel takes the " +
 		"name; a channel that somebody had made under it goes on under another one, and older programs serve it so",
+	"00035_mesh_channel.sql: UPDATE channels SET created_by = 'system' WHERE name = 'default' AND intent_no IN " +
+		"(SELECT intent_no FROM intents WHERE id = 'repomesh' AND created_by = 'system')": "older programs do not make the intent, and serve " +
+		"a channel whatever its creator is called",
 }
 
 // digests are those of the files of the releases, which never change again.

@@ -16,6 +16,22 @@ type action struct {
 	properties  []property
 	required    []string
 	run         func(ctx context.Context, s *session, given json.RawMessage) (any, error)
+	// callers are the arguments that name the caller, first the one that counts. authored says that the payload may do so, too. Where
+	// neither does, the nameless operator acts if the action is nameless, and is refused otherwise.
+	callers            []string
+	authored, nameless bool
+}
+
+// anyone lets the nameless operator carry out the action: none of its arguments has to name an agent.
+func (a action) anyone() action {
+	a.nameless = true
+	return a
+}
+
+// by says which arguments name the caller.
+func (a action) by(callers ...string) action {
+	a.callers = callers
+	return a
 }
 
 // property is an argument of an action. kind is a type of JSON Schema.
@@ -35,18 +51,26 @@ var retryCount = whole("retry_count")
 func newAction[A any](
 	name, description string, required []string, properties []property, run func(ctx context.Context, s *session, given A) (any, error),
 ) action {
-	return action{name, description, properties, required, func(ctx context.Context, s *session, given json.RawMessage) (any, error) {
-		var arguments A
-		if err := doors.ReadArguments(name, given, required, &arguments); err != nil {
-			return nil, err
-		}
-		return run(ctx, s, arguments)
-	}}
+	return action{
+		name: name, description: description, properties: properties, required: required, callers: []string{"agent_id"},
+		run: func(ctx context.Context, s *session, given json.RawMessage) (any, error) {
+			var arguments A
+			if err := doors.ReadArguments(name, given, required, &arguments); err != nil {
+				return nil, err
+			}
+			return run(ctx, s, arguments)
+		},
+	}
 }
 
 // repeats is what the arguments of every action may say: how often the caller has tried before (see retriesIn).
 type repeats struct {
 	Retries int `json:"retry_count"`
+}
+
+// repository is how the reference's clients name the repository. A mesh is for one, so it changes nothing.
+type repository struct {
+	RepoID *string `json:"repo_id"`
 }
 
 // identity is how an action's arguments name the caller again, as the reference's clients do.
@@ -65,6 +89,12 @@ func (s *session) own(name *string) error {
 		return errAnother
 	}
 	return nil
+}
+
+// signed says that the payload names its author, who is the caller.
+func (a action) signed() action {
+	a.authored = true
+	return a
 }
 
 // schema returns the JSON Schema of the arguments.

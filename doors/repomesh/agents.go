@@ -18,7 +18,7 @@ import (
 
 // agentRegister makes or renews the caller's record.
 var agentRegister = newAction("agent.register", "Say who you are: your type and what you can do.", nil,
-	[]property{text("name"), text("type"), list("capabilities")},
+	[]property{text("name"), text("type"), list("capabilities"), yes("reuse_existing"), yes("takeover_if_stale"), text("repo_id")},
 	func(ctx context.Context, s *session, given registerArguments) (any, error) {
 		if err := s.own(given.Name); err != nil {
 			return nil, err
@@ -31,10 +31,15 @@ var agentRegister = newAction("agent.register", "Say who you are: your type and 
 			return nil, err
 		}
 		return agentOf(record), nil
-	})
+	}).by("name", "agent_id")
 
+// registerArguments are the arguments of agent.register. An agent's id is its name, so whoever registers again is the same agent, whatever
+// Reuse and Takeover say.
 type registerArguments struct {
 	identity
+	repository
+	Reuse        *bool           `json:"reuse_existing"`
+	Takeover     *bool           `json:"takeover_if_stale"`
 	Name         *string         `json:"name"`
 	Type         *string         `json:"type"`
 	Capabilities json.RawMessage `json:"capabilities"`
@@ -66,6 +71,9 @@ func (s *session) register(ctx context.Context, given registerArguments) (*openi
 	request := &openintentv1.RegisterAgentRequest{
 		AgentId: &s.caller.Agent, Name: &s.caller.Agent, Capabilities: capabilities, Metadata: metadata,
 	}
+	if s.covered() {
+		request.TakesPartIn = &s.intent
+	}
 	record, err := s.caller.Agents.GetAgent(ctx, &openintentv1.GetAgentRequest{AgentId: s.caller.Agent})
 	switch {
 	case missing(err) || record.GetStatus() == openintentv1.AgentStatus_AGENT_STATUS_DEREGISTERED:
@@ -79,6 +87,14 @@ func (s *session) register(ctx context.Context, given registerArguments) (*openi
 		request.RoleId = &s.caller.Roles[0]
 	}
 	return s.caller.Agents.UpsertAgent(ctx, request)
+}
+
+// covered reports whether the caller's key is for the whole mesh, and not for some channels alone.
+func (s *session) covered() bool {
+	if len(s.caller.OnlyIntents)+len(s.caller.OnlyChannels) == 0 {
+		return true
+	}
+	return slices.Contains(s.caller.OnlyIntents, s.intent)
 }
 
 // capabilitiesOf reads capabilities: texts, one text with commas, or an object, whose names they are.
@@ -117,7 +133,7 @@ func capabilitiesOf(given json.RawMessage) (names []string, facts map[string]any
 
 // agentList lists the agents of the server.
 var agentList = newAction("agent.list", "Who is there: status active, unhealthy, draining or dead (default: all).", nil,
-	[]property{text("status"), whole("limit"), text("cursor")},
+	[]property{text("status"), whole("limit"), text("cursor"), text("repo_id")},
 	func(ctx context.Context, s *session, given agentsArguments) (any, error) {
 		states := []openintentv1.AgentStatus{
 			openintentv1.AgentStatus_AGENT_STATUS_ACTIVE, openintentv1.AgentStatus_AGENT_STATUS_UNHEALTHY,
@@ -141,48 +157,61 @@ var agentList = newAction("agent.list", "Who is there: status active, unhealthy,
 			cursor = rest
 		}
 		return s.agents(ctx, states, at, cursor, limit)
-	})
+	}).by().anyone()
 
 // agentStates are the statuses in the order in which agents are listed.
 var agentStates = []string{"active", "unhealthy", "draining", "dead"}
 
 type agentsArguments struct {
 	repeats
+	repository
 	Status *string `json:"status"`
 	Limit  *int32  `json:"limit"`
 	Cursor *string `json:"cursor"`
 }
 
 type agentsAnswer struct {
-	Agents []agent `json:"agents"`
-	Next   string  `json:"next,omitempty"`
+	// Agents and Items are the same list; a model gets Items alone.
+	Agents *[]agent `json:"agents,omitempty"`
+	Items  []agent  `json:"items"`
+	Count  int      `json:"count"`
+	Next   string   `json:"next,omitempty"`
+}
+
+// listedAgents returns the answer with a list.
+func (s *session) listedAgents(found []agent, next string) agentsAnswer {
+	answer := agentsAnswer{Items: found, Count: len(found), Next: next}
+	if !s.model {
+		answer.Agents = &answer.Items
+	}
+	return answer
 }
 
 // agents lists those of some states, beginning with one of them, after a cursor of the contract's.
 func (s *session) agents(ctx context.Context, states []openintentv1.AgentStatus, at int, cursor string, limit int32) (any, error) {
-	answer := agentsAnswer{Agents: []agent{}}
-	for ; at < len(states) && int32(len(answer.Agents)) < limit; at++ {
-		request := &openintentv1.ListAgentsRequest{Status: &states[at], Limit: new(limit - int32(len(answer.Agents))), Cursor: given(cursor)}
+	found := []agent{}
+	for ; at < len(states) && int32(len(found)) < limit; at++ {
+		request := &openintentv1.ListAgentsRequest{Status: &states[at], Limit: new(limit - int32(len(found))), Cursor: given(cursor)}
 		page, err := s.caller.Agents.ListAgents(ctx, request)
 		if err != nil {
 			return nil, err
 		}
 		for _, record := range page.GetAgents() {
-			answer.Agents = append(answer.Agents, agentOf(record))
+			found = append(found, agentOf(record))
 		}
 		if cursor = page.GetNextCursor(); cursor != "" {
-			answer.Next = agentStates[at] + ":" + cursor
-			return answer, nil
+			return s.listedAgents(found, agentStates[at]+":"+cursor), nil
 		}
 	}
 	if at < len(states) {
-		answer.Next = agentStates[at] + ":"
+		return s.listedAgents(found, agentStates[at]+":"), nil
 	}
-	return answer, nil
+	return s.listedAgents(found, ""), nil
 }
 
 // agent is a record in the protocol's form. An agent's name is its id.
 type agent struct {
+	ID           string   `json:"id"`
 	AgentID      string   `json:"agent_id"`
 	Name         string   `json:"name"`
 	Type         string   `json:"type,omitempty"`
@@ -196,7 +225,7 @@ type agent struct {
 func agentOf(record *openintentv1.Agent) agent {
 	facts := record.GetMetadata().GetFields()[namespace].GetStructValue().GetFields()
 	made := agent{
-		AgentID: record.GetAgentId(), Name: record.GetAgentId(), Type: facts["type"].GetStringValue(), Role: record.GetRoleId(),
+		ID: record.GetAgentId(), AgentID: record.GetAgentId(), Name: record.GetAgentId(), Type: facts["type"].GetStringValue(), Role: record.GetRoleId(),
 		Status:       strings.ToLower(strings.TrimPrefix(record.GetStatus().String(), "AGENT_STATUS_")),
 		Capabilities: record.GetCapabilities(), Heartbeat: stamp(record.GetLastHeartbeatAt()), Note: record.GetStatusNote(),
 	}

@@ -34,26 +34,76 @@ type claimArguments struct {
 	TTL      *int32  `json:"lease_ttl"`
 }
 
+// claimAnswer is a task that the caller has, in the protocol's form and in the reference's.
 type claimAnswer struct {
 	Task task `json:"task"`
-	Lock lock `json:"lock"`
+	// Lock is null if the task's own lock could not be had; Refused says why.
+	Lock    *lock           `json:"lock"`
+	Refused *refusedPayload `json:"lock_refused,omitempty"`
+
+	ID       string `json:"id"`
+	TaskID   string `json:"task_id"`
+	AgentID  string `json:"agent_id"`
+	Resource string `json:"resource_key"`
+	State    string `json:"state"`
+	// ExpiresAt is when the lock ends unless it is renewed; null without a lock.
+	ExpiresAt *string `json:"expires_at"`
 }
 
-// claim takes a task on. A repeat by the agent that has it renews the lock.
+// claimed returns the answer for a task and its lock.
+func (s *session) claimed(t *openintentv1.Task, resource string, held *lock) claimAnswer {
+	answer := claimAnswer{
+		Task: taskOf(t, max(s.room, wholeMessage)), Lock: held,
+		ID: t.GetId(), TaskID: t.GetId(), AgentID: s.caller.Agent, Resource: resource, State: "active",
+	}
+	if held != nil {
+		answer.ID, answer.ExpiresAt = held.ID, &held.ExpiresAt
+	}
+	return answer
+}
+
+// claim takes a task on. A repeat by the agent that has it renews the lock. A resource that the caller names must be free: that is what it
+// asks for. The task's own lock, task:ID or task://ID, is a word that anybody may lease, so it decides nothing: whoever has the task has
+// it without the lock, too.
 func (s *session) claim(ctx context.Context, t *openintentv1.Task, given claimArguments) (any, error) {
-	held, err := s.lock(ctx, cmp.Or(value(given.Resource), "task:"+t.GetId()), ttlOf(given.TTL))
+	own := []string{"task:" + t.GetId(), "task://" + t.GetId()}
+	resource := cmp.Or(value(given.Resource), own[0])
+	if !slices.Contains(own, resource) {
+		return s.claimWith(ctx, t, resource, ttlOf(given.TTL))
+	}
+	t, err := s.take(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	if !s.has(t) {
-		taken, err := s.caller.Tasks.ClaimTask(ctx, &openintentv1.ClaimTaskRequest{TaskId: t.GetId()})
-		if err != nil {
-			_, _ = s.caller.Leases.ReleaseLease(ctx, &openintentv1.ReleaseLeaseRequest{IntentId: s.intent, LeaseId: held.LockID})
-			return nil, err
-		}
-		t = taken
+	held, err := s.lock(ctx, resource, ttlOf(given.TTL))
+	if err == nil {
+		return s.claimed(t, resource, &held), nil
 	}
-	return claimAnswer{taskOf(t, max(s.room, wholeMessage)), held}, nil
+	answer := s.claimed(t, resource, nil)
+	refused := errorOf(s.caller.Agent, "lock.acquire", 0, doors.RefusalOf(err)).Payload
+	answer.Refused = &refused
+	return answer, nil
+}
+
+// claimWith takes a task on together with a resource, or neither.
+func (s *session) claimWith(ctx context.Context, t *openintentv1.Task, resource string, ttl int32) (any, error) {
+	held, err := s.lock(ctx, resource, ttl)
+	if err != nil {
+		return nil, err
+	}
+	if t, err = s.take(ctx, t); err != nil {
+		_, _ = s.caller.Leases.ReleaseLease(ctx, &openintentv1.ReleaseLeaseRequest{IntentId: s.intent, LeaseId: held.LockID})
+		return nil, err
+	}
+	return s.claimed(t, resource, &held), nil
+}
+
+// take makes the caller the one who has a task, unless it has it already.
+func (s *session) take(ctx context.Context, t *openintentv1.Task) (*openintentv1.Task, error) {
+	if s.has(t) {
+		return t, nil
+	}
+	return s.caller.Tasks.ClaimTask(ctx, &openintentv1.ClaimTaskRequest{TaskId: t.GetId()})
 }
 
 // has tells whether the caller works on a task.
@@ -65,7 +115,7 @@ func (s *session) has(t *openintentv1.Task) bool {
 }
 
 const (
-	// candidates is how many open tasks the door chooses among, and claimTries how many it tries, because others claim as well.
+	// candidates is how many open tasks of a page the door chooses among, and claimTries how many it tries, because others claim as well.
 	candidates = 200
 	claimTries = 5
 )
@@ -75,15 +125,10 @@ var errNothingOpen = fault.New(fault.NotFound, "NO_OPEN_TASK", "No task is open 
 
 // claimAny takes on the open task of the highest priority, the oldest among equals.
 func (s *session) claimAny(ctx context.Context, given claimArguments) (any, error) {
-	page, err := s.caller.Tasks.ListTasks(ctx, &openintentv1.ListTasksRequest{
-		IntentId: s.intent, Status: openintentv1.TaskStatus_TASK_STATUS_READY.Enum(), Limit: new(int32(candidates)),
-	})
+	open, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	open := slices.DeleteFunc(page.GetTasks(), func(t *openintentv1.Task) bool {
-		return t.AssignedAgent != nil && t.GetAssignedAgent() != s.caller.Agent
-	})
 	slices.SortStableFunc(open, func(a, b *openintentv1.Task) int { return cmp.Compare(b.GetPriority(), a.GetPriority()) })
 	err = errNothingOpen
 	for _, t := range open[:min(len(open), claimTries)] {
@@ -91,9 +136,32 @@ func (s *session) claimAny(ctx context.Context, given claimArguments) (any, erro
 		if answer, err = s.claim(ctx, t, given); err == nil {
 			return answer, nil
 		}
-		if codeOf("task.claim", doors.RefusalOf(err)) != codeClaim {
+		refusal := doors.RefusalOf(err)
+		if codeOf("task.claim", refusal) != codeClaim || refusal.Reason == "LEASE_HELD" { // of the resource that the caller names
 			return nil, err
 		}
 	}
 	return nil, err
+}
+
+// open returns tasks that the caller could claim: of the first page of ready tasks that has any. Tasks that are kept for others can fill
+// whole pages.
+func (s *session) open(ctx context.Context) ([]*openintentv1.Task, error) {
+	request := &openintentv1.ListTasksRequest{
+		IntentId: s.intent, Status: openintentv1.TaskStatus_TASK_STATUS_READY.Enum(), Limit: new(int32(candidates)),
+	}
+	for range taskPages {
+		page, err := s.caller.Tasks.ListTasks(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		open := slices.DeleteFunc(page.GetTasks(), func(t *openintentv1.Task) bool {
+			return t.AssignedAgent != nil && t.GetAssignedAgent() != s.caller.Agent
+		})
+		if len(open) > 0 || page.NextCursor == nil {
+			return open, nil
+		}
+		request.Cursor = page.NextCursor
+	}
+	return nil, nil
 }

@@ -16,7 +16,9 @@
 // # What holds
 //
 //   - The door keeps nothing. Every answer is computed from the contract's data, at the time of the call.
-//   - The caller is whoever its key says. A payload that names somebody else as its author is refused.
+//   - The caller is whoever its key says. A payload that names somebody else as its author is refused. Over REST, the arguments of a call with
+//     a key that is bound to no agent and without X-Agent-ID take that header's place, because that key may name any agent (named.go).
+//   - The mesh and the channels that the door makes are the server's own: no agent manages them.
 //   - What the server vouches for stands outside the payload, or overrides what an agent wrote there. Text of agents is the value of a
 //     JSON string, which it cannot end.
 //   - An agent has a bounded number of lists gathered at a time (turns.go). An answer has a bounded number of events and of bytes, and leads on with a time.

@@ -38,15 +38,15 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.answer(w, nil, found, nil, err)
 		return
 	}
-	caller, err := doors.Identify(r.Context(), d.config.Connection, r.Header)
+	given, unread := found.arguments(r)
+	caller, err := d.identify(r.Context(), r.Header, found.action, given)
 	if err != nil {
-		d.answer(w, nil, found, nil, err)
+		d.answer(w, nil, found, given, err)
 		return
 	}
 	s := &session{door: d, caller: caller, room: wholePayloads, page: restPage}
-	given, err := found.arguments(r)
-	if err != nil {
-		d.answer(w, s, found, given, err)
+	if unread != nil {
+		d.answer(w, s, found, given, unread)
 		return
 	}
 	answer, err := s.run(r.Context(), found.action, given)

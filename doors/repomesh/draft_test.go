@@ -90,7 +90,7 @@ func FuzzArguments(f *testing.F) {
 		var list listArguments
 		if doors.ReadArguments("event.list", text, nil, &list) == nil {
 			if g, err := list.gathering(ann()); err == nil {
-				require.NotNil(t, g.page().Events, "a list is never null")
+				require.NotNil(t, g.page().Items, "a list is never null")
 			}
 		}
 		var register registerArguments

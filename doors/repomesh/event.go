@@ -35,9 +35,14 @@ type event struct {
 	Edited    bool   `json:"edited,omitempty"`
 	Deleted   bool   `json:"deleted,omitempty"`
 	// Cut is how many bytes the whole payload has, if only its content's beginning is shown.
-	Cut     int            `json:"cut_from_bytes,omitempty"`
-	Snippet string         `json:"snippet,omitempty"`
-	Payload map[string]any `json:"payload"`
+	Cut     int    `json:"cut_from_bytes,omitempty"`
+	Snippet string `json:"snippet,omitempty"`
+	// RecipientID is null if the event is for all. It, TaskID and ParentID are in the payload, too.
+	RecipientID *string `json:"recipient_id"`
+	TaskID      *string `json:"task_id"`
+	ParentID    *string `json:"parent_message_id"`
+	// Payload is left out if the caller does not want it.
+	Payload map[string]any `json:"payload,omitempty"`
 
 	at time.Time
 }
@@ -53,7 +58,7 @@ const system = "system"
 
 // baseMembers are those members of a payload that the contract keeps in fields of its own.
 var baseMembers = []string{
-	"from", "from_id", "to", "recipient_id", "subject", "parent_message_id", "task_id", "timestamp", "metadata", "mentions",
+	"from", "from_id", "to", "recipient_id", "subject", "parent_message_id", "reply_to", "task_id", "timestamp", "metadata", "mentions",
 }
 
 // stamp writes a time as the protocol does, exact to the microsecond, so that it can serve as a cursor.
@@ -72,6 +77,10 @@ func eventOf(m *openintentv1.Message, channel string, room int) *event {
 	if m.GetSender() == system {
 		e.AgentID, e.System = nil, true
 	}
+	if to := m.GetTo(); to != "" && to != wildcard {
+		e.RecipientID = &to
+	}
+	e.TaskID, e.ParentID = m.TaskId, parentOf(m)
 	switch m.GetMessageType() {
 	case openintentv1.MessageType_MESSAGE_TYPE_REQUEST:
 		e.MessageType = "request"

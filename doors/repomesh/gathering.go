@@ -173,8 +173,14 @@ func (g *gathering) trim() {
 
 // listAnswer is a page of events. Next leads on: as since if the list ascends, and as before if it does not.
 type listAnswer struct {
-	Events []*event `json:"events"`
-	Next   string   `json:"next,omitempty"`
+	// Events and Items are the same list; a model gets Items alone.
+	Events *[]*event `json:"events,omitempty"`
+	Items  []*event  `json:"items"`
+	Count  int       `json:"count"`
+	// LatestSeen is the time of the latest event of the page or, without any, the since of the request: with it as since and asc, a list
+	// goes on.
+	LatestSeen *string `json:"latest_seen_at"`
+	Next       string  `json:"next,omitempty"`
 	// MoreChannels says that the mesh has more channels than were looked into; name one to look into it.
 	MoreChannels bool `json:"more_channels,omitempty"`
 }
@@ -193,9 +199,18 @@ func (g *gathering) page() listAnswer {
 	if !g.horizon.IsZero() {
 		g.events = slices.DeleteFunc(g.events, func(e *event) bool { return g.later(e.at, g.horizon) })
 	}
-	answer := listAnswer{Events: g.events}
-	if answer.Events == nil {
-		answer.Events = []*event{}
+	answer := listAnswer{Items: g.events, Count: len(g.events)}
+	if answer.Items == nil {
+		answer.Items = []*event{}
+	}
+	latest := g.since
+	for _, e := range g.events {
+		if e.at.After(latest) {
+			latest = e.at
+		}
+	}
+	if !latest.IsZero() {
+		answer.LatestSeen = new(latest.UTC().Format(stampLayout))
 	}
 	if !g.horizon.IsZero() && !g.ended() {
 		answer.Next = g.horizon.UTC().Format(stampLayout)

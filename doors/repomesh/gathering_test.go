@@ -35,7 +35,7 @@ func TestPagesHaveEachEventOnce(t *testing.T) {
 				g.take(source, after, limit)
 			}
 			page := g.page()
-			for _, e := range page.Events {
+			for _, e := range page.Items {
 				got = append(got, e.ID)
 			}
 			if page.Next == "" {

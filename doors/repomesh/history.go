@@ -108,6 +108,9 @@ func (e *event) lock(name string, said map[string]any) {
 // task describes what happened to a task.
 func (e *event) task(entry *openintentv1.Event, said map[string]any) {
 	e.Type = entry.GetEventType()
+	if id, isText := said["task_id"].(string); isText {
+		e.TaskID = &id
+	}
 	e.Payload["task_id"], e.Payload["goal"], e.Payload["status"] = said["task_id"], said["name"], said["status"]
 	e.Payload["agent_id"], e.Payload["assignee"] = entry.GetActor(), said["assigned_agent"]
 	switch e.Type {

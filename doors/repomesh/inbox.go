@@ -19,12 +19,12 @@ var eventInbox = newAction("event.inbox", "What was said to you and to all, newe
 			return nil, err
 		}
 		g.from, g.to, g.broadcast = value(given.AgentID), s.caller.Agent, given.Broadcast == nil || *given.Broadcast
-		made, err := s.gather(ctx, g, value(given.Channel))
+		made, err := s.list(ctx, g, given)
 		if err != nil || !given.MarkRead {
 			return made, err
 		}
 		return made, s.markRead(ctx, g.events)
-	})
+	}).by("recipient_id")
 
 // markRead says that the caller has read messages. Entries of the log, and what has expired meanwhile, cannot be read.
 func (s *session) markRead(ctx context.Context, events []*event) error {

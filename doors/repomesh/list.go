@@ -12,8 +12,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// eventList lists what was said in one channel and, in the default one, what happened to locks and tasks.
-var eventList = newAction("event.list", "What was said in a channel (default: default), newest first; next leads on as before or since.", nil,
+// eventList lists what was said in one channel or in all, and what happened to locks and tasks, which belongs to the default channel.
+var eventList = newAction("event.list", "What was said in all channels, or in one, newest first; next leads on as before or since.", nil,
 	append([]property{text("channel"), text("agent_id"), text("recipient_id"), yes("include_broadcast")}, listProperties...),
 	func(ctx context.Context, s *session, given listArguments) (any, error) {
 		g, err := given.gathering(s)
@@ -21,17 +21,13 @@ var eventList = newAction("event.list", "What was said in a channel (default: de
 			return nil, err
 		}
 		g.from, g.to, g.broadcast = value(given.AgentID), value(given.Recipient), given.Broadcast != nil && *given.Broadcast
-		name := value(given.Channel)
-		if name == "" {
-			name = DefaultChannel
-		}
-		return s.gather(ctx, g, name)
-	})
+		return s.list(ctx, g, given)
+	}).by("recipient_id").anyone()
 
 // listProperties are the arguments that all lists have.
 var listProperties = []property{
 	text("type"), text("task_id"), text("parent_message_id"), text("payload_contains"), text("since"), text("before"), text("direction"),
-	whole("limit"),
+	whole("limit"), yes("include_payload"),
 }
 
 type listArguments struct {
@@ -49,6 +45,8 @@ type listArguments struct {
 	Before    *string `json:"before"`
 	Direction *string `json:"direction"`
 	Limit     *int    `json:"limit"`
+	// Payload is false if the events shall come without their payloads.
+	Payload *bool `json:"include_payload"`
 }
 
 // gathering reads what the arguments of a list have in common.
@@ -73,30 +71,47 @@ func (e *event) contains(text string) bool {
 	return strings.Contains(strings.ToLower(string(written)), strings.ToLower(text))
 }
 
+// list gathers what the arguments of a list ask for.
+func (s *session) list(ctx context.Context, g *gathering, given listArguments) (listAnswer, error) {
+	answer, err := s.gather(ctx, g, value(given.Channel))
+	if err != nil {
+		return listAnswer{}, err
+	}
+	if given.Payload != nil && !*given.Payload {
+		for _, e := range answer.Items {
+			e.Payload = nil
+		}
+	}
+	return answer, nil
+}
+
 // gather looks into the channel of a name, or into the channels of the mesh if the name is empty. What happened to locks and tasks
 // is for everyone, and belongs to the default channel.
-func (s *session) gather(ctx context.Context, g *gathering, name string) (any, error) {
+func (s *session) gather(ctx context.Context, g *gathering, name string) (listAnswer, error) {
 	leave, err := s.door.lists.enter(ctx, s.caller.Agent)
 	if err != nil {
-		return nil, err
+		return listAnswer{}, err
 	}
 	defer leave()
 	channels, more, err := s.channels(ctx, name)
 	if err != nil {
-		return nil, err
+		return listAnswer{}, err
 	}
 	for _, channel := range channels {
 		if err := s.look(ctx, g, channel); err != nil {
-			return nil, err
+			return listAnswer{}, err
 		}
 	}
 	if (name == "" || name == DefaultChannel) && (g.to == "" || g.broadcast) {
 		if err := s.history(ctx, g); err != nil {
-			return nil, err
+			return listAnswer{}, err
 		}
 	}
 	answer := g.page()
 	answer.MoreChannels = more
+	if !s.model {
+		answer.Events = &answer.Items
+	}
 	return answer, nil
 }
 

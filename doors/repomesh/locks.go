@@ -57,8 +57,11 @@ var lockRelease = newAction("lock.release", "Give a lock back.", []string{"lock_
 		if err := s.own(given.AgentID); err != nil {
 			return nil, err
 		}
-		_, err := s.caller.Leases.ReleaseLease(ctx, &openintentv1.ReleaseLeaseRequest{IntentId: s.intent, LeaseId: given.LockID})
-		return releasedLock{given.LockID, s.caller.Agent, "released"}, err
+		ended, err := s.caller.Leases.ReleaseLease(ctx, &openintentv1.ReleaseLeaseRequest{IntentId: s.intent, LeaseId: given.LockID})
+		if err != nil {
+			return nil, err
+		}
+		return releasedLock{given.LockID, given.LockID, s.caller.Agent, "released", stamp(ended.GetLease().GetReleasedAt())}, nil
 	})
 
 type releaseArguments struct {
@@ -68,38 +71,39 @@ type releaseArguments struct {
 }
 
 type releasedLock struct {
-	LockID  string `json:"lock_id"`
-	AgentID string `json:"agent_id"`
-	State   string `json:"state"`
+	ID         string `json:"id"`
+	LockID     string `json:"lock_id"`
+	AgentID    string `json:"agent_id"`
+	State      string `json:"state"`
+	ReleasedAt string `json:"released_at"`
 }
 
 // lock is a lease in the protocol's form.
 type lock struct {
-	LockID     string  `json:"lock_id"`
-	AgentID    string  `json:"agent_id"`
-	Resource   string  `json:"resource_key"`
-	State      string  `json:"state"`
-	TTL        int32   `json:"ttl_seconds"`
-	AcquiredAt string  `json:"acquired_at"`
-	ExpiresAt  *string `json:"expires_at"`
-	Heartbeat  *string `json:"last_heartbeat"`
+	ID         string `json:"id"`
+	LockID     string `json:"lock_id"`
+	AgentID    string `json:"agent_id"`
+	Owner      string `json:"owner_agent_id"`
+	Resource   string `json:"resource_key"`
+	State      string `json:"state"`
+	TTL        int32  `json:"ttl_seconds"`
+	AcquiredAt string `json:"acquired_at"`
+	ExpiresAt  string `json:"expires_at"`
+	Heartbeat  string `json:"last_heartbeat"`
 	// AutoRelease is always true: every lock ends with its time.
 	AutoRelease bool `json:"auto_release"`
 	// Fence is higher than that of every earlier lock of the mesh; what is locked may refuse a lower one.
 	Fence int64 `json:"fence"`
 }
 
-// lockOf returns a lease that its holder has just taken or renewed, for so many seconds. Without an end, the mesh is suspended.
+// lockOf returns a lease that its holder has just taken or renewed, for so many seconds.
 func lockOf(lease *openintentv1.Lease, ttl int32) lock {
-	made := lock{
-		LockID: lease.GetId(), AgentID: lease.GetAgentId(), Resource: lease.GetScope(), State: "active", TTL: ttl,
-		AcquiredAt: stamp(lease.GetAcquiredAt()), AutoRelease: true, Fence: lease.GetFence(),
+	return lock{
+		ID: lease.GetId(), LockID: lease.GetId(), AgentID: lease.GetAgentId(), Owner: lease.GetAgentId(), Resource: lease.GetScope(),
+		State: "active", TTL: ttl, AcquiredAt: stamp(lease.GetAcquiredAt()), ExpiresAt: stamp(lease.GetExpiresAt()),
+		Heartbeat:   lease.GetExpiresAt().AsTime().Add(-time.Duration(ttl) * time.Second).Format(stampLayout),
+		AutoRelease: true, Fence: lease.GetFence(),
 	}
-	if lease.ExpiresAt != nil {
-		made.ExpiresAt = new(stamp(lease.GetExpiresAt()))
-		made.Heartbeat = new(lease.GetExpiresAt().AsTime().Add(-time.Duration(ttl) * time.Second).Format(stampLayout))
-	}
-	return made
 }
 
 func ttlOf(given *int32) int32 {

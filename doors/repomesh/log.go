@@ -19,7 +19,10 @@ import (
 var eventLog = newAction("event.log", "Say something: type agent.chat with payload {to: all or an agent, content, subject?, task_id?, "+
 	"parent_message_id?}, or another type of the registry with its fields.",
 	[]string{"payload"},
-	[]property{text("type"), text("severity"), object("payload"), text("channel"), text("idempotency_key")},
+	[]property{
+		text("type"), text("severity"), object("payload"), text("channel"), text("recipient_id"), text("parent_message_id"), text("task_id"),
+		text("agent_id"), text("idempotency_key"), text("repo_id"),
+	},
 	func(ctx context.Context, s *session, given logArguments) (any, error) {
 		d, err := s.draft(given)
 		if err != nil {
@@ -29,16 +32,21 @@ var eventLog = newAction("event.log", "Say something: type agent.chat with paylo
 		if err != nil {
 			return nil, err
 		}
-		answer := loggedAnswer{ID: sent.GetId(), Type: d.name, ChannelID: sent.GetChannelId(), CreatedAt: stamp(sent.GetCreatedAt())}
+		e := eventOf(sent, value(d.channel), s.room)
+		answer := loggedAnswer{
+			ID: e.ID, Type: d.name, Severity: e.Severity, AgentID: e.AgentID, RecipientID: e.RecipientID, ParentID: e.ParentID, TaskID: e.TaskID,
+			Channel: e.Channel, ChannelID: sent.GetChannelId(), CreatedAt: e.CreatedAt,
+		}
 		if d.legacy != "" {
 			answer.Note = d.legacy + " is an older name; it is stored as " + chat + "."
 		}
 		answer.Effect = s.follow(ctx, d, sent)
 		return answer, nil
-	})
+	}).signed()
 
 type logArguments struct {
 	identity
+	repository
 	Type     string          `json:"type"`
 	Severity string          `json:"severity"`
 	Payload  json.RawMessage `json:"payload"`
@@ -51,11 +59,17 @@ type logArguments struct {
 }
 
 type loggedAnswer struct {
-	ID        string `json:"id"`
-	Type      string `json:"type"`
-	ChannelID string `json:"channel_id"`
-	CreatedAt string `json:"created_at"`
-	Note      string `json:"note,omitempty"`
+	ID          string  `json:"id"`
+	Type        string  `json:"type"`
+	Severity    string  `json:"severity"`
+	AgentID     *string `json:"agent_id"`
+	RecipientID *string `json:"recipient_id"`
+	ParentID    *string `json:"parent_message_id"`
+	TaskID      *string `json:"task_id"`
+	Channel     string  `json:"channel,omitempty"`
+	ChannelID   string  `json:"channel_id"`
+	CreatedAt   string  `json:"created_at"`
+	Note        string  `json:"note,omitempty"`
 	// Effect is what followed from the event by a rule of the protocol.
 	Effect *effect `json:"effect,omitempty"`
 }
@@ -108,7 +122,8 @@ func (d *draft) base(given logArguments) error {
 		beside *string
 		into   **string
 	}{
-		{"to", given.Recipient, &d.to}, {"subject", nil, &d.subject}, {"parent_message_id", given.ParentID, &d.parent},
+		{"to", given.Recipient, &d.to}, {"recipient_id", given.Recipient, &d.to}, {"subject", nil, &d.subject},
+		{"parent_message_id", given.ParentID, &d.parent}, {"reply_to", given.ParentID, &d.parent},
 		{"task_id", given.TaskID, &d.task}, {"channel", given.Channel, &d.channel},
 	} {
 		within, isText := d.values[m.name].(string)
@@ -143,12 +158,15 @@ func (d *draft) base(given logArguments) error {
 	return nil
 }
 
+// authors are the members of a payload that name the event's author.
+var authors = []string{"from_id", "from", "agent_id", "reviewer_id"}
+
 // authored refuses an event that names somebody else as its author.
 func (s *session) authored(given logArguments, payload map[string]any) error {
 	if err := s.own(given.AgentID); err != nil {
 		return err
 	}
-	for _, name := range []string{"from", "from_id", "agent_id", "reviewer_id"} {
+	for _, name := range authors {
 		if said, isText := payload[name].(string); payload[name] != nil && (!isText || s.own(&said) != nil) {
 			return errAnother
 		}
@@ -213,7 +231,7 @@ func (s *session) send(ctx context.Context, d *draft) (*openintentv1.Message, er
 		})
 	}
 	return s.caller.Messages.SendMessageByName(ctx, &openintentv1.SendMessageByNameRequest{
-		IntentId: s.intent, Name: cmp.Or(value(d.channel), DefaultChannel), To: to, MessageType: &kind, Payload: d.payload,
+		IntentId: s.intent, Name: cmp.Or(value(d.channel), DefaultChannel), Unowned: true, To: to, MessageType: &kind, Payload: d.payload,
 		Metadata: d.metadata, IdempotencyKey: d.key, ParentId: d.parent, Subject: d.subject, Kind: &d.name, TaskId: d.task,
 		Mentions: d.mentions,
 	})

@@ -23,14 +23,15 @@ type session struct {
 	caller *doors.Caller
 	// intent is the mesh.
 	intent string
-	// room is how many bytes of a payload a list shows, and page how many bytes of events.
+	// room is how many bytes of a payload a list shows, and page how many bytes of events. model says that a model reads the answers.
 	room, page int
+	model      bool
 }
 
 const (
 	// wholePayloads shows payloads as they are. A program reads them.
 	wholePayloads = 1 << 30
-	restPage      = 2 << 20
+	restPage      = 1 << 20 // an answer has each event under two names
 	// A model reads these.
 	modelPayload, modelPage = 400, 6_000
 )

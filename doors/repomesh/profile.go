@@ -23,7 +23,7 @@ type Tool struct {
 
 // Tools returns the actions as tools of a caller.
 func (d *Door) Tools(caller *doors.Caller) []Tool {
-	s := &session{door: d, caller: caller, room: modelPayload, page: modelPage}
+	s := &session{door: d, caller: caller, room: modelPayload, page: modelPage, model: true}
 	tools := make([]Tool, len(catalog))
 	for i, a := range catalog {
 		tools[i] = Tool{a.name, a.description, a.schema(), func(ctx context.Context, given json.RawMessage) (any, bool) {

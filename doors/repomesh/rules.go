@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"openintent/doors"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -15,6 +14,8 @@ type effect struct {
 	Status string `json:"status,omitempty"`
 	// Findings is how many findings the task has.
 	Findings *int `json:"findings_count,omitempty"`
+	// Note says what became of a finding that its task does not keep.
+	Note string `json:"note,omitempty"`
 	// Failures are the failed tests of a result.
 	Failures []failure `json:"failures,omitempty"`
 	// Refused says why the rule changed nothing. The event is stored all the same.
@@ -28,10 +29,13 @@ func (s *session) follow(ctx context.Context, d *draft, sent *openintentv1.Messa
 	switch d.name {
 	case "review.started":
 		err = s.review(ctx, d, made, started)
-	case "review.finding":
-		err = s.review(ctx, d, made, d.found(sent))
+	case finding:
+		err = s.review(ctx, d, made, s.keep(d, sent, made))
 	case "review.completed":
-		err = s.review(ctx, d, made, d.completed)
+		var decide func(*openintentv1.Task) (change, error)
+		if decide, err = s.completed(ctx, d); err == nil {
+			err = s.review(ctx, d, made, decide)
+		}
 	case "test.result":
 		err = s.failed(ctx, d, sent, made)
 	default:
@@ -58,7 +62,10 @@ func (s *session) review(ctx context.Context, d *draft, made *effect, decide fun
 	if err != nil {
 		return err
 	}
-	made.Status, made.Findings = taskStatuses[t.GetStatus()], new(len(findingsOf(t)))
+	made.Status = taskStatuses[t.GetStatus()]
+	if made.Note == "" {
+		made.Findings = new(len(findingsOf(t)))
+	}
 	return refused
 }
 
@@ -68,57 +75,24 @@ func started(t *openintentv1.Task) (change, error) {
 	return change{status: running, nothing: t.GetStatus() == running}, nil
 }
 
-// findingsMember is where a task keeps its findings.
-const findingsMember = "findings"
-
-func findingsOf(t *openintentv1.Task) []any {
-	found, _ := t.GetOutput().AsMap()[findingsMember].([]any)
-	return found
-}
-
-const (
-	// mostFindings is how many findings a task keeps, and findingRoom how many bytes of each text of one.
-	mostFindings = 200
-	findingRoom  = 1_000
-)
-
-// errManyFindings refuses to add to a long list. The findings themselves are messages, and stay.
-var errManyFindings = fault.New(fault.Quota, "TOO_MANY_FINDINGS",
-	"The task has %d findings and takes no more; this one is in the channel alone.", mostFindings)
-
-// found appends a finding to its task.
-func (d *draft) found(sent *openintentv1.Message) func(*openintentv1.Task) (change, error) {
-	return func(t *openintentv1.Task) (change, error) {
-		findings := findingsOf(t)
-		for _, earlier := range findings {
-			if kept, isObject := earlier.(map[string]any); isObject && kept["message_id"] == sent.GetId() {
-				return change{nothing: true}, nil
-			}
-		}
-		if len(findings) >= mostFindings {
-			return change{}, errManyFindings
-		}
-		finding := map[string]any{"message_id": sent.GetId(), "reviewer_id": sent.GetSender()}
-		for _, m := range registry["review.finding"] {
-			switch said := d.values[m.name].(type) {
-			case string:
-				finding[m.name] = doors.Beginning(said, findingRoom)
-			case float64:
-				finding[m.name] = said
-			}
-		}
-		return change{add: map[string]any{findingsMember: append(findings, finding)}}, nil
+// completed completes a task with what the review has counted, and with how many findings the task shows.
+func (s *session) completed(ctx context.Context, d *draft) (func(*openintentv1.Task) (change, error), error) {
+	t, err := s.taskInMesh(ctx, value(d.task))
+	if err != nil {
+		return nil, err
 	}
-}
-
-// completed completes a task with what the review has counted.
-func (d *draft) completed(t *openintentv1.Task) (change, error) {
-	const done = openintentv1.TaskStatus_TASK_STATUS_COMPLETED
-	counts := map[string]any{"findings_count": len(findingsOf(t))}
+	findings, err := s.findings(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]any{"findings_count": len(findings)}
 	for _, m := range registry["review.completed"] {
 		if said := d.values[m.name]; said != nil {
 			counts[m.name] = said
 		}
 	}
-	return change{status: done, add: counts, nothing: t.GetStatus() == done}, nil
+	return func(t *openintentv1.Task) (change, error) {
+		const done = openintentv1.TaskStatus_TASK_STATUS_COMPLETED
+		return change{status: done, add: counts, nothing: t.GetStatus() == done}, nil
+	}, nil
 }

@@ -17,7 +17,7 @@ var eventSearch = newAction("event.search", "Find messages by words, newest firs
 			return s.searchAll(ctx, given)
 		}
 		return s.search(ctx, given)
-	})
+	}).by().anyone()
 
 type searchArguments struct {
 	repeats
@@ -33,8 +33,11 @@ type searchArguments struct {
 }
 
 type foundAnswer struct {
-	Events []*event `json:"events"`
-	Next   string   `json:"next,omitempty"`
+	// Events and Items are the same list; a model gets Items alone.
+	Events *[]*event `json:"events,omitempty"`
+	Items  []*event  `json:"items"`
+	Count  int       `json:"count"`
+	Next   string    `json:"next,omitempty"`
 	// Incomplete says that the server is still filling its index.
 	Incomplete bool `json:"index_incomplete,omitempty"`
 }
@@ -62,7 +65,7 @@ func (s *session) search(ctx context.Context, given searchArguments) (any, error
 	if name := value(given.Channel); name != "" {
 		channels, _, err := s.channels(ctx, name)
 		if err != nil || len(channels) == 0 {
-			return foundAnswer{Events: []*event{}}, err
+			return s.found([]*event{}, "", false), err
 		}
 		request.ChannelId = new(channels[0].GetId())
 	}
@@ -70,14 +73,23 @@ func (s *session) search(ctx context.Context, given searchArguments) (any, error
 	if err != nil {
 		return nil, err
 	}
-	answer := foundAnswer{Events: []*event{}, Next: page.GetNextCursor(), Incomplete: page.GetCompleteThrough() == nil}
+	events := []*event{}
 	for _, found := range page.GetMessages() {
 		e := eventOf(found.GetMessage(), found.GetChannelName(), min(s.room, modelPayload))
 		if e.Snippet = found.GetSnippet(); legacy == "" || e.LegacyType == legacy {
-			answer.Events = append(answer.Events, e)
+			events = append(events, e)
 		}
 	}
-	return answer, nil
+	return s.found(events, page.GetNextCursor(), page.GetCompleteThrough() == nil), nil
+}
+
+// found returns the answer with what a search has found.
+func (s *session) found(events []*event, next string, incomplete bool) foundAnswer {
+	answer := foundAnswer{Items: events, Count: len(events), Next: next, Incomplete: incomplete}
+	if !s.model {
+		answer.Events = &answer.Items
+	}
+	return answer
 }
 
 // searchAll looks for what passes the filters, without words: through the channels themselves.

@@ -2,6 +2,7 @@ package repomesh
 
 import (
 	"context"
+	"slices"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -11,17 +12,21 @@ import (
 
 // taskCreate makes a task.
 var taskCreate = newAction("task.create", "Make a task that somebody can claim.", []string{"goal"},
-	[]property{text("goal"), text("description"), whole("priority"), text("assignee"), text("acceptance_criteria"), object("scope"), list("deps"), object("metadata")},
+	[]property{
+		text("goal"), text("description"), whole("priority"), text("assignee"), text("acceptance_criteria"), object("scope"), list("deps"),
+		object("metadata"), text("repo_id"),
+	},
 	func(ctx context.Context, s *session, given createArguments) (any, error) {
 		made, err := s.create(ctx, given)
 		if err != nil {
 			return nil, err
 		}
 		return taskOf(made, max(s.room, wholeMessage)), nil
-	})
+	}).anyone()
 
 type createArguments struct {
 	identity
+	repository
 	Goal        string         `json:"goal"`
 	Description *string        `json:"description"`
 	Priority    *int32         `json:"priority"`
@@ -59,20 +64,21 @@ func (s *session) create(ctx context.Context, given createArguments) (*openinten
 
 // taskList lists tasks.
 var taskList = newAction("task.list", "List tasks, oldest first: open, claimed, in_progress, blocked, completed, ...", nil,
-	[]property{text("status"), text("assignee"), text("task_id"), whole("limit"), text("cursor")},
+	[]property{text("status"), text("assignee"), text("scope"), text("task_id"), whole("limit"), text("cursor")},
 	func(ctx context.Context, s *session, given tasksArguments) (any, error) {
 		if value(given.TaskID) != "" {
 			one, err := s.taskInMesh(ctx, *given.TaskID)
 			if err != nil {
 				return nil, err
 			}
-			return tasksAnswer{Tasks: []task{taskOf(one, max(s.room, wholeMessage))}}, nil
+			shown, err := s.whole(ctx, one)
+			return s.listedTasks([]task{shown}, ""), err
 		}
 		request := &openintentv1.ListTasksRequest{IntentId: s.intent, Limit: new(int32(defaultPage)), Cursor: given.Cursor}
 		if given.Limit != nil {
 			request.Limit = given.Limit
 		}
-		if value(given.Status) != "" {
+		if value(given.Status) != "" && *given.Status != statusPending {
 			status, err := taskStatusOf(*given.Status)
 			if err != nil {
 				return nil, err
@@ -83,28 +89,55 @@ var taskList = newAction("task.list", "List tasks, oldest first: open, claimed, 
 		if err != nil {
 			return nil, err
 		}
-		answer := tasksAnswer{Tasks: []task{}, Next: page.GetNextCursor()}
+		tasks := []task{}
 		for _, t := range page.GetTasks() {
-			if given.Assignee == nil || t.GetAssignedAgent() == *given.Assignee {
-				answer.Tasks = append(answer.Tasks, taskOf(t, s.room))
+			if given.selects(t) {
+				tasks = append(tasks, taskOf(t, s.room))
 			}
 		}
-		return answer, nil
-	})
+		return s.listedTasks(tasks, page.GetNextCursor()), nil
+	}).by().anyone()
 
 type tasksArguments struct {
 	repeats
 	Status   *string `json:"status"`
 	Assignee *string `json:"assignee"`
-	TaskID   *string `json:"task_id"`
-	Limit    *int32  `json:"limit"`
-	Cursor   *string `json:"cursor"`
+	// Scope is the component of a task's scope.
+	Scope  *string `json:"scope"`
+	TaskID *string `json:"task_id"`
+	Limit  *int32  `json:"limit"`
+	Cursor *string `json:"cursor"`
 }
 
-// tasksAnswer is a page of tasks. With an assignee it may have few of them, or none, and still lead on.
+// selects reports whether a task is one of those that the arguments ask for and that the contract's list cannot tell apart.
+func (given tasksArguments) selects(t *openintentv1.Task) bool {
+	if value(given.Status) == statusPending {
+		waiting := []openintentv1.TaskStatus{openintentv1.TaskStatus_TASK_STATUS_PENDING, openintentv1.TaskStatus_TASK_STATUS_READY}
+		if !slices.Contains(waiting, t.GetStatus()) {
+			return false
+		}
+	}
+	scope := t.GetInput().GetFields()["scope"].GetStructValue().GetFields()
+	return (given.Assignee == nil || t.GetAssignedAgent() == *given.Assignee) &&
+		(given.Scope == nil || scope["component"].GetStringValue() == *given.Scope)
+}
+
+// tasksAnswer is a page of tasks. With an assignee, a scope or the status pending, it may have few of them, or none, and still lead on.
 type tasksAnswer struct {
-	Tasks []task `json:"tasks"`
-	Next  string `json:"next,omitempty"`
+	// Tasks and Items are the same list; a model gets Items alone.
+	Tasks *[]task `json:"tasks,omitempty"`
+	Items []task  `json:"items"`
+	Count int     `json:"count"`
+	Next  string  `json:"next,omitempty"`
+}
+
+// listedTasks returns the answer with a list.
+func (s *session) listedTasks(tasks []task, next string) tasksAnswer {
+	answer := tasksAnswer{Items: tasks, Count: len(tasks), Next: next}
+	if !s.model {
+		answer.Tasks = &answer.Items
+	}
+	return answer
 }
 
 // errNoTask refuses a task of elsewhere as one that there is not.

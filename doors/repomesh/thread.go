@@ -8,7 +8,7 @@ import (
 
 // eventThread shows a message with everything in its thread, and who has read it.
 var eventThread = newAction("event.thread", "A message in full, its thread, its reactions and, if it is yours, who has read it.",
-	[]string{"message_id"}, []property{text("message_id"), whole("limit"), text("cursor")},
+	[]string{"message_id"}, []property{text("message_id"), whole("limit"), text("cursor"), yes("include_payload")},
 	func(ctx context.Context, s *session, given threadArguments) (any, error) {
 		m, err := s.caller.Messages.GetMessage(ctx, &openintentv1.GetMessageRequest{ChannelId: anyChannel, MessageId: given.MessageID})
 		if err != nil {
@@ -24,13 +24,18 @@ var eventThread = newAction("event.thread", "A message in full, its thread, its 
 		if err != nil {
 			return nil, err
 		}
-		answer := &threadAnswer{Message: eventOf(m, "", max(s.room, wholeMessage)), Events: []*event{}, Next: thread.GetNextCursor()}
+		answer := &threadAnswer{Message: eventOf(m, "", max(s.room, wholeMessage)), Items: []*event{}, Next: thread.GetNextCursor()}
 		s.show(answer, thread)
+		if given.Payload != nil && !*given.Payload {
+			for _, e := range answer.Items {
+				e.Payload = nil
+			}
+		}
 		if m.GetSender() == s.caller.Agent {
 			answer.Receipts, err = s.receipts(ctx, m)
 		}
 		return answer, err
-	})
+	}).by().anyone()
 
 // wholeMessage is how many bytes of a message's content its thread shows to a model.
 const wholeMessage = 32 << 10
@@ -40,12 +45,16 @@ type threadArguments struct {
 	MessageID string  `json:"message_id"`
 	Limit     *int32  `json:"limit"`
 	Cursor    *string `json:"cursor"`
+	// Payload is false if the thread's messages shall come without their payloads.
+	Payload *bool `json:"include_payload"`
 }
 
 type threadAnswer struct {
 	Message *event `json:"message"`
-	// Events are the thread's messages, the first one before the others.
-	Events    []*event   `json:"events"`
+	// Events and Items are the thread's messages, the first one before the others; a model gets Items alone.
+	Events    *[]*event  `json:"events,omitempty"`
+	Items     []*event   `json:"items"`
+	Count     int        `json:"count"`
 	Reactions []reaction `json:"reactions,omitempty"`
 	Receipts  *receipts  `json:"receipts,omitempty"`
 	// Claim is who works on the thread, or on the request with which it begins.
@@ -75,10 +84,13 @@ type receipt struct {
 // show puts a thread into an answer.
 func (s *session) show(answer *threadAnswer, thread *openintentv1.Thread) {
 	if thread.GetRoot() != nil {
-		answer.Events = append(answer.Events, eventOf(thread.GetRoot(), "", s.room))
+		answer.Items = append(answer.Items, eventOf(thread.GetRoot(), "", s.room))
 	}
 	for _, m := range thread.GetMessages() {
-		answer.Events = append(answer.Events, eventOf(m, "", s.room))
+		answer.Items = append(answer.Items, eventOf(m, "", s.room))
+	}
+	if answer.Count = len(answer.Items); !s.model {
+		answer.Events = &answer.Items
 	}
 	for _, r := range thread.GetReactions() {
 		answer.Reactions = append(answer.Reactions, reaction{r.GetMessageId(), r.GetAgentId(), r.GetSignal(), r.GetNote()})

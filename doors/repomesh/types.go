@@ -99,7 +99,7 @@ var registry = map[string][]member{
 	"task.completed":      {words("result_summary")},
 	"task.blocked":        {words("blocked_reason")},
 	"review.started":      {count("file_count")},
-	"review.finding": {
+	finding: {
 		words("file_path").must(), words("message").must(), count("line_number"), severity("severity"), words("suggestion"), words("code_snippet"),
 	},
 	"review.completed":   {count("findings_count"), count("warnings"), count("errors")},

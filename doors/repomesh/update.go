@@ -36,7 +36,7 @@ var taskUpdate = newAction("task.update", "Say how your task goes: status in_pro
 			return nil, err
 		}
 		return taskOf(updated, max(s.room, wholeMessage)), nil
-	})
+	}).anyone()
 
 type updateArguments struct {
 	identity

@@ -64,7 +64,7 @@ func (h *house) hearTheQuestion(t *testing.T, mia model, carl *played.Harness, r
 	require.NotContains(t, knock.Text, question, "a knock tells who asks, and not what")
 
 	inbox, _ := remy.call(t, "event.inbox", nil)
-	events := list(t, inbox, "events")
+	events := list(t, inbox, "items")
 	require.Len(t, events, 1)
 	require.Equal(t, []any{asked, "request", "release"}, []any{events[0]["id"], events[0]["message_type"], events[0]["channel"]})
 	require.Equal(t, question, events[0]["payload"].(object)["content"])

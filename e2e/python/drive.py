@@ -14,7 +14,7 @@ from datetime import datetime, timedelta, timezone
 from openintent import AsyncOpenIntentClient, OpenIntentClient
 from openintent.agents import BaseAgent
 from openintent.exceptions import ConflictError, LeaseConflictError, NotFoundError, OpenIntentError, ValidationError
-from openintent.models import EventType, IntentStatus
+from openintent.models import EventType, IntentLease, IntentStatus
 from openintent.streaming import SSEStream
 
 BASE, KEY = sys.argv[1], sys.argv[2]
@@ -192,6 +192,31 @@ def check_leases():
         raises(NotFoundError, bob.release_lease, intent.id, held.id)
     assert bob.get_leases(intent.id) == []
     bob.release_lease(intent.id, bob.acquire_lease(intent.id, "analysis", 60).id)
+
+
+def check_leases_in_conflict():
+    intent, _ = new_channel("leases")
+    held = alice.acquire_lease(intent.id, "analysis")
+    conflict = raises(LeaseConflictError, bob.acquire_lease, intent.id, "analysis")
+    existing = IntentLease.from_dict(conflict.existing_lease)
+    assert (existing.id, existing.agent_id, existing.expires_at) == (held.id, "alice", held.expires_at), existing
+    assert isinstance(conflict.existing_lease["fence"], int) and conflict.response["fence"] == conflict.existing_lease["fence"]
+    assert conflict.existing_lease["released_at"] is None
+
+
+def check_leases_of_a_suspended_intent():
+    intent, _ = new_channel("leases")
+    held = alice.acquire_lease(intent.id, "analysis", 600)
+    alice.set_status(intent.id, alice.get_intent(intent.id).version, IntentStatus.SUSPENDED_AWAITING_INPUT)
+    before = datetime.now(timezone.utc)
+    (shown,) = bob.get_leases(intent.id)
+    assert shown.id == held.id and before < shown.expires_at < before + timedelta(seconds=660), shown.expires_at
+    renewed = alice.renew_lease(intent.id, held.id, 3600)
+    assert renewed.expires_at > before + timedelta(seconds=3600), renewed.expires_at
+    conflict = raises(LeaseConflictError, bob.acquire_lease, intent.id, "analysis")
+    assert IntentLease.from_dict(conflict.existing_lease).expires_at > before + timedelta(seconds=3500)
+    assert bob.acquire_lease(intent.id, "other").expires_at > before
+    alice.release_lease(intent.id, held.id)
 
 
 def check_stream_of_an_intent():

@@ -67,7 +67,7 @@ func TestAModelHasTheActionsAsTools(t *testing.T) {
 		}
 		reply := ben.says(t, "agent.chat", object{"to": "ann", "content": string(long)})
 		inbox, _ := ann.calls(t, "event.inbox", nil)
-		cut := items(t, inbox, "events")[0]
+		cut := items(t, inbox, "items")[0]
 		require.Greater(t, cut["cut_from_bytes"], 20_000.0)
 		require.Len(t, payload(cut)["content"], 400)
 		whole, _ := ann.calls(t, "event.thread", object{"message_id": reply})

@@ -165,3 +165,12 @@ func (m model) calls(t *testing.T, tool string, given object) (answer object, re
 	require.NoError(t, json.Unmarshal([]byte(result.Content[0].(*sdk.TextContent).Text), &answer))
 	return answer, result.IsError
 }
+
+// jsonOf reads an object.
+func jsonOf(t *testing.T, text string) (made object) {
+	t.Helper()
+	if text != "" {
+		require.NoError(t, json.Unmarshal([]byte(text), &made))
+	}
+	return made
+}

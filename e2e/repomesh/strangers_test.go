@@ -121,7 +121,6 @@ func TestWhoMayNotComeIn(t *testing.T) {
 			{"nope", "ann", "", "", 401, "API_KEY_UNKNOWN"},
 			{harness.BoundKey, "ann", "", "", 403, "AGENT_NOT_ALLOWED"},
 			{harness.Key, "system", "", "", 403, "AGENT_RESERVED"},
-			{harness.Key, "", "", "", 403, "AGENT_NEEDED"},
 			{harness.Key, "ann", "Origin", "https://evil.example", 403, "ORIGIN_NOT_ALLOWED"},
 		} {
 			for _, call := range append(everything("m", "l", "t"), struct{ method, path, body string }{"GET", "/events", ""}) {

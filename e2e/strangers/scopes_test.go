@@ -201,6 +201,9 @@ func TestAScopedKeySeesOnlyWhatLiesInItsScope(t *testing.T) {
 		for _, key := range []issued{channel, intent} {
 			for _, path := range []string{"/v1/agents", "/v1/agents/register"} {
 				denied("OUT_OF_SCOPE").check(t, w.With(key.Secret, "").REST(t, "POST", path, `{"agent_id":"bob","endpoint":"https://example.com/"}`))
+				for _, place := range []string{w.places["intent"], "nothing"} {
+					denied("OUT_OF_SCOPE").check(t, w.With(key.Secret, "").REST(t, "POST", path, `{"agent_id":"bob","takes_part_in":"`+place+`"}`))
+				}
 			}
 			answer := w.With(key.Secret, "").REST(t, "POST", "/v1/agents/register", `{"agent_id":"bob"}`)
 			require.Less(t, answer.Status, 300, "%s", answer.Body)

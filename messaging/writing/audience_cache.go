@@ -88,6 +88,17 @@ func (a audiences) learn(heads intents.Heads, began map[int64]intents.Head, stor
 	}
 }
 
+// TakePart notes that an agent takes part in an intent that has not ended, as if it had sent there. The caller holds the lock of the
+// intent's head. Nothing is cached of it, so the agent's first message notes it again.
+func (w *Writer) TakePart(tx *database.Tx, head *intents.Head, agentID string) error {
+	taken := make(audienceBatch)
+	if taken.note(audience{agentID, head.IntentNo, true}, head, w.audiences); len(taken) == 0 {
+		return nil
+	}
+	tx.AfterCommit(func() { w.hub.WakeUp(taken.topics()...) })
+	return tx.Pipeline(taken.statements(tx)...)
+}
+
 // audienceBatch holds the rows of audiences that a transaction has to store.
 type audienceBatch map[audience]struct{}
 

@@ -3,6 +3,7 @@ package writing
 import (
 	"cmp"
 
+	"openintent/caller"
 	"openintent/channels"
 	"openintent/intents"
 	"openintent/messaging/message"
@@ -30,7 +31,11 @@ func (b *batch) channelByName(d *Draft, s situation) (*channels.Rules, error) {
 	if err := cmp.Or(admitExpiry(d, s.now), s.targetTakes(d), s.checkNew(d)); err != nil {
 		return nil, err
 	}
-	channel, err = b.channels.CreateImplicit(b.tx, s.head, d.Name, d.Sender)
+	owner := d.Sender
+	if d.Unowned {
+		owner = caller.System
+	}
+	channel, err = b.channels.CreateImplicit(b.tx, s.head, d.Name, owner)
 	if err == nil {
 		b.counts[channel.Key] = &channels.Count{}
 	}

@@ -32,6 +32,8 @@ type Draft struct {
 	Channel   channels.Key
 	ChannelID string
 	Name      string
+	// Unowned is true if a channel that is created for the draft shall belong to the server.
+	Unowned bool
 
 	Target      string
 	MessageType message.Type

@@ -579,8 +579,11 @@ type RegisterAgentRequest struct {
 	Metadata *structpb.Struct `protobuf:"bytes,9,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	// How long draining may take, in seconds.
 	DrainTimeoutSeconds *int32 `protobuf:"varint,10,opt,name=drain_timeout_seconds,json=drainTimeoutSeconds,proto3,oneof" json:"drain_timeout_seconds,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// The id of an intent in which the agent takes part from now on, as if it had sent something there: what is sent to everyone comes to
+	// its inbox, and `@name` finds it. It gives no rights. The agent needs read access to the intent. Absent: none.
+	TakesPartIn   *string `protobuf:"bytes,11,opt,name=takes_part_in,json=takesPartIn,proto3,oneof" json:"takes_part_in,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RegisterAgentRequest) Reset() {
@@ -681,6 +684,13 @@ func (x *RegisterAgentRequest) GetDrainTimeoutSeconds() int32 {
 		return *x.DrainTimeoutSeconds
 	}
 	return 0
+}
+
+func (x *RegisterAgentRequest) GetTakesPartIn() string {
+	if x != nil && x.TakesPartIn != nil {
+		return *x.TakesPartIn
+	}
+	return ""
 }
 
 // GetAgentRequest names an agent.
@@ -1531,7 +1541,7 @@ const file_openintent_v1_agents_proto_rawDesc = "" +
 	"\x05human\x18\x05 \x01(\bR\x05human\x12\x14\n" +
 	"\x05guest\x18\x06 \x01(\bR\x05guest\x12\x18\n" +
 	"\aintents\x18\a \x03(\tR\aintents\x12\x1a\n" +
-	"\bchannels\x18\b \x03(\tR\bchannels\"\x83\x05\n" +
+	"\bchannels\x18\b \x03(\tR\bchannels\"\xca\x05\n" +
 	"\x14RegisterAgentRequest\x12*\n" +
 	"\bagent_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02H\x00R\aagentId\x88\x01\x01\x12&\n" +
@@ -1546,14 +1556,17 @@ const file_openintent_v1_agents_proto_rawDesc = "" +
 	"\x10heartbeat_config\x18\b \x01(\v2\x1e.openintent.v1.HeartbeatConfigR\x0fheartbeatConfig\x123\n" +
 	"\bmetadata\x18\t \x01(\v2\x17.google.protobuf.StructR\bmetadata\x12@\n" +
 	"\x15drain_timeout_seconds\x18\n" +
-	" \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x05R\x13drainTimeoutSeconds\x88\x01\x01B\v\n" +
+	" \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x05R\x13drainTimeoutSeconds\x88\x01\x01\x123\n" +
+	"\rtakes_part_in\x18\v \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x02H\x06R\vtakesPartIn\x88\x01\x01B\v\n" +
 	"\t_agent_idB\n" +
 	"\n" +
 	"\b_role_idB\a\n" +
 	"\x05_nameB\t\n" +
 	"\a_statusB\v\n" +
 	"\t_endpointB\x18\n" +
-	"\x16_drain_timeout_seconds\"1\n" +
+	"\x16_drain_timeout_secondsB\x10\n" +
+	"\x0e_takes_part_in\"1\n" +
 	"\x0fGetAgentRequest\x12\x1e\n" +
 	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\"\x88\x03\n" +
 	"\x11ListAgentsRequest\x12C\n" +

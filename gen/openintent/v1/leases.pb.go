@@ -32,6 +32,10 @@ const (
 	LeaseStatus_LEASE_STATUS_UNSPECIFIED LeaseStatus = 0
 	// Its agent holds the scope.
 	LeaseStatus_LEASE_STATUS_ACTIVE LeaseStatus = 1
+	// Its agent has released it.
+	LeaseStatus_LEASE_STATUS_RELEASED LeaseStatus = 2
+	// The operator has released it.
+	LeaseStatus_LEASE_STATUS_REVOKED LeaseStatus = 3
 )
 
 // Enum value maps for LeaseStatus.
@@ -39,10 +43,14 @@ var (
 	LeaseStatus_name = map[int32]string{
 		0: "LEASE_STATUS_UNSPECIFIED",
 		1: "LEASE_STATUS_ACTIVE",
+		2: "LEASE_STATUS_RELEASED",
+		3: "LEASE_STATUS_REVOKED",
 	}
 	LeaseStatus_value = map[string]int32{
 		"LEASE_STATUS_UNSPECIFIED": 0,
 		"LEASE_STATUS_ACTIVE":      1,
+		"LEASE_STATUS_RELEASED":    2,
+		"LEASE_STATUS_REVOKED":     3,
 	}
 )
 
@@ -90,8 +98,12 @@ type Lease struct {
 	Fence int64 `protobuf:"varint,6,opt,name=fence,proto3" json:"fence,omitempty"`
 	// When it was granted.
 	AcquiredAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=acquired_at,json=acquiredAt,proto3" json:"acquired_at,omitempty"`
-	// When it ends unless it is renewed; null while the intent is suspended, because then its time stands still.
-	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// When it ends unless it is renewed. While the intent is suspended its time stands still: this is then the time of the answer, plus what
+	// is left of the lease.
+	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// When it was released; null while its agent holds it. Only the answer of ReleaseLease has a lease that ended; of others the intent's log
+	// tells.
+	ReleasedAt    *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=released_at,json=releasedAt,proto3" json:"released_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -178,6 +190,13 @@ func (x *Lease) GetAcquiredAt() *timestamppb.Timestamp {
 func (x *Lease) GetExpiresAt() *timestamppb.Timestamp {
 	if x != nil {
 		return x.ExpiresAt
+	}
+	return nil
+}
+
+func (x *Lease) GetReleasedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ReleasedAt
 	}
 	return nil
 }
@@ -515,7 +534,9 @@ func (x *ReleaseLeaseRequest) GetLeaseId() string {
 type ReleaseLeaseResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `Lease released`, as RFC-0003 has it.
-	Message       string `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	Message string `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	// The lease as it ended. Its status says who ended it.
+	Lease         *Lease `protobuf:"bytes,2,opt,name=lease,proto3" json:"lease,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -557,11 +578,18 @@ func (x *ReleaseLeaseResponse) GetMessage() string {
 	return ""
 }
 
+func (x *ReleaseLeaseResponse) GetLease() *Lease {
+	if x != nil {
+		return x.Lease
+	}
+	return nil
+}
+
 var File_openintent_v1_leases_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_leases_proto_rawDesc = "" +
 	"\n" +
-	"\x1aopenintent/v1/leases.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa7\x02\n" +
+	"\x1aopenintent/v1/leases.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe4\x02\n" +
 	"\x05Lease\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
 	"\tintent_id\x18\x02 \x01(\tR\bintentId\x12\x19\n" +
@@ -572,7 +600,9 @@ const file_openintent_v1_leases_proto_rawDesc = "" +
 	"\vacquired_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"acquiredAt\x129\n" +
 	"\n" +
-	"expires_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\x94\x02\n" +
+	"expires_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12;\n" +
+	"\vreleased_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"releasedAt\"\x94\x02\n" +
 	"\x13AcquireLeaseRequest\x12 \n" +
 	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12#\n" +
 	"\x05scope\x18\x02 \x01(\tB\r\xe0A\x02\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05scope\x12;\n" +
@@ -603,12 +633,15 @@ const file_openintent_v1_leases_proto_rawDesc = "" +
 	"\x11_duration_seconds\"W\n" +
 	"\x13ReleaseLeaseRequest\x12 \n" +
 	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12\x1e\n" +
-	"\blease_id\x18\x02 \x01(\tB\x03\xe0A\x02R\aleaseId\"0\n" +
+	"\blease_id\x18\x02 \x01(\tB\x03\xe0A\x02R\aleaseId\"\\\n" +
 	"\x14ReleaseLeaseResponse\x12\x18\n" +
-	"\amessage\x18\x01 \x01(\tR\amessage*D\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\x12*\n" +
+	"\x05lease\x18\x02 \x01(\v2\x14.openintent.v1.LeaseR\x05lease*y\n" +
 	"\vLeaseStatus\x12\x1c\n" +
 	"\x18LEASE_STATUS_UNSPECIFIED\x10\x00\x12\x17\n" +
-	"\x13LEASE_STATUS_ACTIVE\x10\x012\x87\x04\n" +
+	"\x13LEASE_STATUS_ACTIVE\x10\x01\x12\x19\n" +
+	"\x15LEASE_STATUS_RELEASED\x10\x02\x12\x18\n" +
+	"\x14LEASE_STATUS_REVOKED\x10\x032\x87\x04\n" +
 	"\fLeaseService\x12s\n" +
 	"\fAcquireLease\x12\".openintent.v1.AcquireLeaseRequest\x1a\x14.openintent.v1.Lease\")\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/intents/{intent_id}/leases\x12y\n" +
 	"\n" +
@@ -644,23 +677,25 @@ var file_openintent_v1_leases_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
 }
 var file_openintent_v1_leases_proto_depIdxs = []int32{
-	0, // 0: openintent.v1.Lease.status:type_name -> openintent.v1.LeaseStatus
-	8, // 1: openintent.v1.Lease.acquired_at:type_name -> google.protobuf.Timestamp
-	8, // 2: openintent.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
-	1, // 3: openintent.v1.ListLeasesResponse.leases:type_name -> openintent.v1.Lease
-	2, // 4: openintent.v1.LeaseService.AcquireLease:input_type -> openintent.v1.AcquireLeaseRequest
-	3, // 5: openintent.v1.LeaseService.ListLeases:input_type -> openintent.v1.ListLeasesRequest
-	5, // 6: openintent.v1.LeaseService.RenewLease:input_type -> openintent.v1.RenewLeaseRequest
-	6, // 7: openintent.v1.LeaseService.ReleaseLease:input_type -> openintent.v1.ReleaseLeaseRequest
-	1, // 8: openintent.v1.LeaseService.AcquireLease:output_type -> openintent.v1.Lease
-	4, // 9: openintent.v1.LeaseService.ListLeases:output_type -> openintent.v1.ListLeasesResponse
-	1, // 10: openintent.v1.LeaseService.RenewLease:output_type -> openintent.v1.Lease
-	7, // 11: openintent.v1.LeaseService.ReleaseLease:output_type -> openintent.v1.ReleaseLeaseResponse
-	8, // [8:12] is the sub-list for method output_type
-	4, // [4:8] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	0,  // 0: openintent.v1.Lease.status:type_name -> openintent.v1.LeaseStatus
+	8,  // 1: openintent.v1.Lease.acquired_at:type_name -> google.protobuf.Timestamp
+	8,  // 2: openintent.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
+	8,  // 3: openintent.v1.Lease.released_at:type_name -> google.protobuf.Timestamp
+	1,  // 4: openintent.v1.ListLeasesResponse.leases:type_name -> openintent.v1.Lease
+	1,  // 5: openintent.v1.ReleaseLeaseResponse.lease:type_name -> openintent.v1.Lease
+	2,  // 6: openintent.v1.LeaseService.AcquireLease:input_type -> openintent.v1.AcquireLeaseRequest
+	3,  // 7: openintent.v1.LeaseService.ListLeases:input_type -> openintent.v1.ListLeasesRequest
+	5,  // 8: openintent.v1.LeaseService.RenewLease:input_type -> openintent.v1.RenewLeaseRequest
+	6,  // 9: openintent.v1.LeaseService.ReleaseLease:input_type -> openintent.v1.ReleaseLeaseRequest
+	1,  // 10: openintent.v1.LeaseService.AcquireLease:output_type -> openintent.v1.Lease
+	4,  // 11: openintent.v1.LeaseService.ListLeases:output_type -> openintent.v1.ListLeasesResponse
+	1,  // 12: openintent.v1.LeaseService.RenewLease:output_type -> openintent.v1.Lease
+	7,  // 13: openintent.v1.LeaseService.ReleaseLease:output_type -> openintent.v1.ReleaseLeaseResponse
+	10, // [10:14] is the sub-list for method output_type
+	6,  // [6:10] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_leases_proto_init() }

@@ -38,7 +38,8 @@ const (
 // its lease ended can do no harm.
 type LeaseServiceClient interface {
 	// AcquireLease leases a scope. It needs write access. If another agent holds the scope, or the caller itself holds it already, the call is
-	// ALREADY_EXISTS with reason LEASE_HELD; the metadata say who holds it until when.
+	// ALREADY_EXISTS with reason LEASE_HELD; the metadata say who holds it until when. A detail of the status is that Lease; over REST it is
+	// the problem's member `existing_lease`. Where only others wait for the scope, there is none.
 	//
 	// With wait_seconds the call waits for the scope. Who asked first gets it first, also on several servers. The call that would make agents
 	// wait for each other in a circle is FAILED_PRECONDITION with reason LEASE_CIRCLE, and its message names the circle. An agent that is
@@ -114,7 +115,8 @@ func (c *leaseServiceClient) ReleaseLease(ctx context.Context, in *ReleaseLeaseR
 // its lease ended can do no harm.
 type LeaseServiceServer interface {
 	// AcquireLease leases a scope. It needs write access. If another agent holds the scope, or the caller itself holds it already, the call is
-	// ALREADY_EXISTS with reason LEASE_HELD; the metadata say who holds it until when.
+	// ALREADY_EXISTS with reason LEASE_HELD; the metadata say who holds it until when. A detail of the status is that Lease; over REST it is
+	// the problem's member `existing_lease`. Where only others wait for the scope, there is none.
 	//
 	// With wait_seconds the call waits for the scope. Who asked first gets it first, also on several servers. The call that would make agents
 	// wait for each other in a circle is FAILED_PRECONDITION with reason LEASE_CIRCLE, and its message names the circle. An agent that is

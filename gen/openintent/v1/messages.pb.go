@@ -1116,7 +1116,10 @@ type SendMessageByNameRequest struct {
 	// As in SendMessageRequest.
 	ExpiresInSeconds *float64 `protobuf:"fixed64,21,opt,name=expires_in_seconds,json=expiresInSeconds,proto3,oneof" json:"expires_in_seconds,omitempty"`
 	// As in SendMessageRequest.
-	Obligation    *Obligation `protobuf:"bytes,22,opt,name=obligation,proto3" json:"obligation,omitempty"`
+	Obligation *Obligation `protobuf:"bytes,22,opt,name=obligation,proto3" json:"obligation,omitempty"`
+	// True if a channel that the message creates shall belong to the server and not to the sender: its `created_by` is then `system`, and
+	// only the operator and the intent's coordinator manage it.
+	Unowned       bool `protobuf:"varint,23,opt,name=unowned,proto3" json:"unowned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1303,6 +1306,13 @@ func (x *SendMessageByNameRequest) GetObligation() *Obligation {
 		return x.Obligation
 	}
 	return nil
+}
+
+func (x *SendMessageByNameRequest) GetUnowned() bool {
+	if x != nil {
+		return x.Unowned
+	}
+	return false
 }
 
 // ListMessagesRequest selects a page of messages.
@@ -4126,8 +4136,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\n" +
 	"message_id\x18\x01 \x01(\tR\tmessageId\x129\n" +
 	"\n" +
-	"created_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\xef\n" +
-	"\n" +
+	"created_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\x89\v\n" +
 	"\x18SendMessageByNameRequest\x12 \n" +
 	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\x12\x1e\n" +
 	"\x04name\x18\x02 \x01(\tB\n" +
@@ -4164,7 +4173,8 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x12expires_in_seconds\x18\x15 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x008\x13~A!\x00\x00\x00\x00\x00\x00\x00\x00H\rR\x10expiresInSeconds\x88\x01\x01\x129\n" +
 	"\n" +
 	"obligation\x18\x16 \x01(\v2\x19.openintent.v1.ObligationR\n" +
-	"obligationB\t\n" +
+	"obligation\x12\x18\n" +
+	"\aunowned\x18\x17 \x01(\bR\aunownedB\t\n" +
 	"\a_senderB\x05\n" +
 	"\x03_toB\x0f\n" +
 	"\r_message_typeB\x11\n" +

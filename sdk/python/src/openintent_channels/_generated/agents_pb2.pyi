@@ -110,7 +110,7 @@ class WhoAmIResponse(_message.Message):
     def __init__(self, agent_id: _Optional[str] = ..., operator: bool = ..., roles: _Optional[_Iterable[str]] = ..., read_only: bool = ..., human: bool = ..., guest: bool = ..., intents: _Optional[_Iterable[str]] = ..., channels: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class RegisterAgentRequest(_message.Message):
-    __slots__ = ("agent_id", "role_id", "name", "capabilities", "capacity", "status", "endpoint", "heartbeat_config", "metadata", "drain_timeout_seconds")
+    __slots__ = ("agent_id", "role_id", "name", "capabilities", "capacity", "status", "endpoint", "heartbeat_config", "metadata", "drain_timeout_seconds", "takes_part_in")
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     ROLE_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -121,6 +121,7 @@ class RegisterAgentRequest(_message.Message):
     HEARTBEAT_CONFIG_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
     DRAIN_TIMEOUT_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    TAKES_PART_IN_FIELD_NUMBER: _ClassVar[int]
     agent_id: str
     role_id: str
     name: str
@@ -131,7 +132,8 @@ class RegisterAgentRequest(_message.Message):
     heartbeat_config: HeartbeatConfig
     metadata: _struct_pb2.Struct
     drain_timeout_seconds: int
-    def __init__(self, agent_id: _Optional[str] = ..., role_id: _Optional[str] = ..., name: _Optional[str] = ..., capabilities: _Optional[_Iterable[str]] = ..., capacity: _Optional[_Union[AgentCapacity, _Mapping]] = ..., status: _Optional[_Union[AgentStatus, str]] = ..., endpoint: _Optional[str] = ..., heartbeat_config: _Optional[_Union[HeartbeatConfig, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., drain_timeout_seconds: _Optional[int] = ...) -> None: ...
+    takes_part_in: str
+    def __init__(self, agent_id: _Optional[str] = ..., role_id: _Optional[str] = ..., name: _Optional[str] = ..., capabilities: _Optional[_Iterable[str]] = ..., capacity: _Optional[_Union[AgentCapacity, _Mapping]] = ..., status: _Optional[_Union[AgentStatus, str]] = ..., endpoint: _Optional[str] = ..., heartbeat_config: _Optional[_Union[HeartbeatConfig, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., drain_timeout_seconds: _Optional[int] = ..., takes_part_in: _Optional[str] = ...) -> None: ...
 
 class GetAgentRequest(_message.Message):
     __slots__ = ("agent_id",)

@@ -25,29 +25,29 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1aopenintent/v1/leases.proto\x12\ropenintent.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa7\x02\n\x05Lease\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n\tintent_id\x18\x02 \x01(\tR\x08intentId\x12\x19\n\x08\x61gent_id\x18\x03 \x01(\tR\x07\x61gentId\x12\x14\n\x05scope\x18\x04 \x01(\tR\x05scope\x12\x32\n\x06status\x18\x05 \x01(\x0e\x32\x1a.openintent.v1.LeaseStatusR\x06status\x12\x14\n\x05\x66\x65nce\x18\x06 \x01(\x03R\x05\x66\x65nce\x12;\n\x0b\x61\x63quired_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nacquiredAt\x12\x39\n\nexpires_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAt\"\xdd\x01\n\x13\x41\x63quireLeaseRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12\x14\n\x05scope\x18\x02 \x01(\tR\x05scope\x12.\n\x10\x64uration_seconds\x18\x03 \x01(\x05H\x00R\x0f\x64urationSeconds\x88\x01\x01\x12!\n\x0cwait_seconds\x18\x04 \x01(\x05R\x0bwaitSeconds\x12\x1e\n\x08\x61gent_id\x18\x05 \x01(\tH\x01R\x07\x61gentId\x88\x01\x01\x42\x13\n\x11_duration_secondsB\x0b\n\t_agent_id\"\xa2\x01\n\x11ListLeasesRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12\x19\n\x05scope\x18\x02 \x01(\tH\x00R\x05scope\x88\x01\x01\x12\x19\n\x05limit\x18\x03 \x01(\x05H\x01R\x05limit\x88\x01\x01\x12\x1b\n\x06\x63ursor\x18\x04 \x01(\tH\x02R\x06\x63ursor\x88\x01\x01\x42\x08\n\x06_scopeB\x08\n\x06_limitB\t\n\x07_cursor\"x\n\x12ListLeasesResponse\x12,\n\x06leases\x18\x01 \x03(\x0b\x32\x14.openintent.v1.LeaseR\x06leases\x12$\n\x0bnext_cursor\x18\x02 \x01(\tH\x00R\nnextCursor\x88\x01\x01\x42\x0e\n\x0c_next_cursor\"\x90\x01\n\x11RenewLeaseRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12\x19\n\x08lease_id\x18\x02 \x01(\tR\x07leaseId\x12.\n\x10\x64uration_seconds\x18\x03 \x01(\x05H\x00R\x0f\x64urationSeconds\x88\x01\x01\x42\x13\n\x11_duration_seconds\"M\n\x13ReleaseLeaseRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12\x19\n\x08lease_id\x18\x02 \x01(\tR\x07leaseId\"0\n\x14ReleaseLeaseResponse\x12\x18\n\x07message\x18\x01 \x01(\tR\x07message*D\n\x0bLeaseStatus\x12\x1c\n\x18LEASE_STATUS_UNSPECIFIED\x10\x00\x12\x17\n\x13LEASE_STATUS_ACTIVE\x10\x01\x32\xca\x02\n\x0cLeaseService\x12H\n\x0c\x41\x63quireLease\x12\".openintent.v1.AcquireLeaseRequest\x1a\x14.openintent.v1.Lease\x12Q\n\nListLeases\x12 .openintent.v1.ListLeasesRequest\x1a!.openintent.v1.ListLeasesResponse\x12\x44\n\nRenewLease\x12 .openintent.v1.RenewLeaseRequest\x1a\x14.openintent.v1.Lease\x12W\n\x0cReleaseLease\x12\".openintent.v1.ReleaseLeaseRequest\x1a#.openintent.v1.ReleaseLeaseResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1aopenintent/v1/leases.proto\x12\ropenintent.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe4\x02\n\x05Lease\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n\tintent_id\x18\x02 \x01(\tR\x08intentId\x12\x19\n\x08\x61gent_id\x18\x03 \x01(\tR\x07\x61gentId\x12\x14\n\x05scope\x18\x04 \x01(\tR\x05scope\x12\x32\n\x06status\x18\x05 \x01(\x0e\x32\x1a.openintent.v1.LeaseStatusR\x06status\x12\x14\n\x05\x66\x65nce\x18\x06 \x01(\x03R\x05\x66\x65nce\x12;\n\x0b\x61\x63quired_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nacquiredAt\x12\x39\n\nexpires_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\texpiresAt\x12;\n\x0breleased_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nreleasedAt\"\xdd\x01\n\x13\x41\x63quireLeaseRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12\x14\n\x05scope\x18\x02 \x01(\tR\x05scope\x12.\n\x10\x64uration_seconds\x18\x03 \x01(\x05H\x00R\x0f\x64urationSeconds\x88\x01\x01\x12!\n\x0cwait_seconds\x18\x04 \x01(\x05R\x0bwaitSeconds\x12\x1e\n\x08\x61gent_id\x18\x05 \x01(\tH\x01R\x07\x61gentId\x88\x01\x01\x42\x13\n\x11_duration_secondsB\x0b\n\t_agent_id\"\xa2\x01\n\x11ListLeasesRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12\x19\n\x05scope\x18\x02 \x01(\tH\x00R\x05scope\x88\x01\x01\x12\x19\n\x05limit\x18\x03 \x01(\x05H\x01R\x05limit\x88\x01\x01\x12\x1b\n\x06\x63ursor\x18\x04 \x01(\tH\x02R\x06\x63ursor\x88\x01\x01\x42\x08\n\x06_scopeB\x08\n\x06_limitB\t\n\x07_cursor\"x\n\x12ListLeasesResponse\x12,\n\x06leases\x18\x01 \x03(\x0b\x32\x14.openintent.v1.LeaseR\x06leases\x12$\n\x0bnext_cursor\x18\x02 \x01(\tH\x00R\nnextCursor\x88\x01\x01\x42\x0e\n\x0c_next_cursor\"\x90\x01\n\x11RenewLeaseRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12\x19\n\x08lease_id\x18\x02 \x01(\tR\x07leaseId\x12.\n\x10\x64uration_seconds\x18\x03 \x01(\x05H\x00R\x0f\x64urationSeconds\x88\x01\x01\x42\x13\n\x11_duration_seconds\"M\n\x13ReleaseLeaseRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12\x19\n\x08lease_id\x18\x02 \x01(\tR\x07leaseId\"\\\n\x14ReleaseLeaseResponse\x12\x18\n\x07message\x18\x01 \x01(\tR\x07message\x12*\n\x05lease\x18\x02 \x01(\x0b\x32\x14.openintent.v1.LeaseR\x05lease*y\n\x0bLeaseStatus\x12\x1c\n\x18LEASE_STATUS_UNSPECIFIED\x10\x00\x12\x17\n\x13LEASE_STATUS_ACTIVE\x10\x01\x12\x19\n\x15LEASE_STATUS_RELEASED\x10\x02\x12\x18\n\x14LEASE_STATUS_REVOKED\x10\x03\x32\xca\x02\n\x0cLeaseService\x12H\n\x0c\x41\x63quireLease\x12\".openintent.v1.AcquireLeaseRequest\x1a\x14.openintent.v1.Lease\x12Q\n\nListLeases\x12 .openintent.v1.ListLeasesRequest\x1a!.openintent.v1.ListLeasesResponse\x12\x44\n\nRenewLease\x12 .openintent.v1.RenewLeaseRequest\x1a\x14.openintent.v1.Lease\x12W\n\x0cReleaseLease\x12\".openintent.v1.ReleaseLeaseRequest\x1a#.openintent.v1.ReleaseLeaseResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'openintent_channels._generated.leases_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_LEASESTATUS']._serialized_start=1163
-  _globals['_LEASESTATUS']._serialized_end=1231
+  _globals['_LEASESTATUS']._serialized_start=1268
+  _globals['_LEASESTATUS']._serialized_end=1389
   _globals['_LEASE']._serialized_start=79
-  _globals['_LEASE']._serialized_end=374
-  _globals['_ACQUIRELEASEREQUEST']._serialized_start=377
-  _globals['_ACQUIRELEASEREQUEST']._serialized_end=598
-  _globals['_LISTLEASESREQUEST']._serialized_start=601
-  _globals['_LISTLEASESREQUEST']._serialized_end=763
-  _globals['_LISTLEASESRESPONSE']._serialized_start=765
-  _globals['_LISTLEASESRESPONSE']._serialized_end=885
-  _globals['_RENEWLEASEREQUEST']._serialized_start=888
-  _globals['_RENEWLEASEREQUEST']._serialized_end=1032
-  _globals['_RELEASELEASEREQUEST']._serialized_start=1034
-  _globals['_RELEASELEASEREQUEST']._serialized_end=1111
-  _globals['_RELEASELEASERESPONSE']._serialized_start=1113
-  _globals['_RELEASELEASERESPONSE']._serialized_end=1161
-  _globals['_LEASESERVICE']._serialized_start=1234
-  _globals['_LEASESERVICE']._serialized_end=1564
+  _globals['_LEASE']._serialized_end=435
+  _globals['_ACQUIRELEASEREQUEST']._serialized_start=438
+  _globals['_ACQUIRELEASEREQUEST']._serialized_end=659
+  _globals['_LISTLEASESREQUEST']._serialized_start=662
+  _globals['_LISTLEASESREQUEST']._serialized_end=824
+  _globals['_LISTLEASESRESPONSE']._serialized_start=826
+  _globals['_LISTLEASESRESPONSE']._serialized_end=946
+  _globals['_RENEWLEASEREQUEST']._serialized_start=949
+  _globals['_RENEWLEASEREQUEST']._serialized_end=1093
+  _globals['_RELEASELEASEREQUEST']._serialized_start=1095
+  _globals['_RELEASELEASEREQUEST']._serialized_end=1172
+  _globals['_RELEASELEASERESPONSE']._serialized_start=1174
+  _globals['_RELEASELEASERESPONSE']._serialized_end=1266
+  _globals['_LEASESERVICE']._serialized_start=1392
+  _globals['_LEASESERVICE']._serialized_end=1722
 # @@protoc_insertion_point(module_scope)

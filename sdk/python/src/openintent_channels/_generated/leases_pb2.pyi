@@ -14,11 +14,15 @@ class LeaseStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     LEASE_STATUS_UNSPECIFIED: _ClassVar[LeaseStatus]
     LEASE_STATUS_ACTIVE: _ClassVar[LeaseStatus]
+    LEASE_STATUS_RELEASED: _ClassVar[LeaseStatus]
+    LEASE_STATUS_REVOKED: _ClassVar[LeaseStatus]
 LEASE_STATUS_UNSPECIFIED: LeaseStatus
 LEASE_STATUS_ACTIVE: LeaseStatus
+LEASE_STATUS_RELEASED: LeaseStatus
+LEASE_STATUS_REVOKED: LeaseStatus
 
 class Lease(_message.Message):
-    __slots__ = ("id", "intent_id", "agent_id", "scope", "status", "fence", "acquired_at", "expires_at")
+    __slots__ = ("id", "intent_id", "agent_id", "scope", "status", "fence", "acquired_at", "expires_at", "released_at")
     ID_FIELD_NUMBER: _ClassVar[int]
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
@@ -27,6 +31,7 @@ class Lease(_message.Message):
     FENCE_FIELD_NUMBER: _ClassVar[int]
     ACQUIRED_AT_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    RELEASED_AT_FIELD_NUMBER: _ClassVar[int]
     id: str
     intent_id: str
     agent_id: str
@@ -35,7 +40,8 @@ class Lease(_message.Message):
     fence: int
     acquired_at: _timestamp_pb2.Timestamp
     expires_at: _timestamp_pb2.Timestamp
-    def __init__(self, id: _Optional[str] = ..., intent_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., scope: _Optional[str] = ..., status: _Optional[_Union[LeaseStatus, str]] = ..., fence: _Optional[int] = ..., acquired_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    released_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., intent_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., scope: _Optional[str] = ..., status: _Optional[_Union[LeaseStatus, str]] = ..., fence: _Optional[int] = ..., acquired_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., released_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class AcquireLeaseRequest(_message.Message):
     __slots__ = ("intent_id", "scope", "duration_seconds", "wait_seconds", "agent_id")
@@ -90,7 +96,9 @@ class ReleaseLeaseRequest(_message.Message):
     def __init__(self, intent_id: _Optional[str] = ..., lease_id: _Optional[str] = ...) -> None: ...
 
 class ReleaseLeaseResponse(_message.Message):
-    __slots__ = ("message",)
+    __slots__ = ("message", "lease")
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    LEASE_FIELD_NUMBER: _ClassVar[int]
     message: str
-    def __init__(self, message: _Optional[str] = ...) -> None: ...
+    lease: Lease
+    def __init__(self, message: _Optional[str] = ..., lease: _Optional[_Union[Lease, _Mapping]] = ...) -> None: ...

@@ -218,7 +218,7 @@ class Acknowledgement(_message.Message):
     def __init__(self, message_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class SendMessageByNameRequest(_message.Message):
-    __slots__ = ("intent_id", "name", "sender", "to", "message_type", "correlation_id", "payload", "metadata", "expires_at", "idempotency_key", "parent_id", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "collect", "fence", "expires_in_seconds", "obligation")
+    __slots__ = ("intent_id", "name", "sender", "to", "message_type", "correlation_id", "payload", "metadata", "expires_at", "idempotency_key", "parent_id", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "collect", "fence", "expires_in_seconds", "obligation", "unowned")
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
@@ -241,6 +241,7 @@ class SendMessageByNameRequest(_message.Message):
     FENCE_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_IN_SECONDS_FIELD_NUMBER: _ClassVar[int]
     OBLIGATION_FIELD_NUMBER: _ClassVar[int]
+    UNOWNED_FIELD_NUMBER: _ClassVar[int]
     intent_id: str
     name: str
     sender: str
@@ -263,7 +264,8 @@ class SendMessageByNameRequest(_message.Message):
     fence: int
     expires_in_seconds: float
     obligation: _attention_pb2.Obligation
-    def __init__(self, intent_id: _Optional[str] = ..., name: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., parent_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., fence: _Optional[int] = ..., expires_in_seconds: _Optional[float] = ..., obligation: _Optional[_Union[_attention_pb2.Obligation, _Mapping]] = ...) -> None: ...
+    unowned: bool
+    def __init__(self, intent_id: _Optional[str] = ..., name: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., parent_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., fence: _Optional[int] = ..., expires_in_seconds: _Optional[float] = ..., obligation: _Optional[_Union[_attention_pb2.Obligation, _Mapping]] = ..., unowned: bool = ...) -> None: ...
 
 class ListMessagesRequest(_message.Message):
     __slots__ = ("channel_id", "since", "to", "limit", "message_type", "correlation_id", "thread_id", "kind", "documents")

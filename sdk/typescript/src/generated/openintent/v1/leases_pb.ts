@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file openintent/v1/leases.proto.
  */
 export const file_openintent_v1_leases: GenFile = /*@__PURE__*/
-  fileDesc("ChpvcGVuaW50ZW50L3YxL2xlYXNlcy5wcm90bxINb3BlbmludGVudC52MSLjAQoFTGVhc2USCgoCaWQYASABKAkSEQoJaW50ZW50X2lkGAIgASgJEhAKCGFnZW50X2lkGAMgASgJEg0KBXNjb3BlGAQgASgJEioKBnN0YXR1cxgFIAEoDjIaLm9wZW5pbnRlbnQudjEuTGVhc2VTdGF0dXMSDQoFZmVuY2UYBiABKAMSLwoLYWNxdWlyZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqUBChNBY3F1aXJlTGVhc2VSZXF1ZXN0EhEKCWludGVudF9pZBgBIAEoCRINCgVzY29wZRgCIAEoCRIdChBkdXJhdGlvbl9zZWNvbmRzGAMgASgFSACIAQESFAoMd2FpdF9zZWNvbmRzGAQgASgFEhUKCGFnZW50X2lkGAUgASgJSAGIAQFCEwoRX2R1cmF0aW9uX3NlY29uZHNCCwoJX2FnZW50X2lkIoIBChFMaXN0TGVhc2VzUmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSEgoFc2NvcGUYAiABKAlIAIgBARISCgVsaW1pdBgDIAEoBUgBiAEBEhMKBmN1cnNvchgEIAEoCUgCiAEBQggKBl9zY29wZUIICgZfbGltaXRCCQoHX2N1cnNvciJkChJMaXN0TGVhc2VzUmVzcG9uc2USJAoGbGVhc2VzGAEgAygLMhQub3BlbmludGVudC52MS5MZWFzZRIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciJsChFSZW5ld0xlYXNlUmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSEAoIbGVhc2VfaWQYAiABKAkSHQoQZHVyYXRpb25fc2Vjb25kcxgDIAEoBUgAiAEBQhMKEV9kdXJhdGlvbl9zZWNvbmRzIjoKE1JlbGVhc2VMZWFzZVJlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEhAKCGxlYXNlX2lkGAIgASgJIicKFFJlbGVhc2VMZWFzZVJlc3BvbnNlEg8KB21lc3NhZ2UYASABKAkqRAoLTGVhc2VTdGF0dXMSHAoYTEVBU0VfU1RBVFVTX1VOU1BFQ0lGSUVEEAASFwoTTEVBU0VfU1RBVFVTX0FDVElWRRABMsoCCgxMZWFzZVNlcnZpY2USSAoMQWNxdWlyZUxlYXNlEiIub3BlbmludGVudC52MS5BY3F1aXJlTGVhc2VSZXF1ZXN0GhQub3BlbmludGVudC52MS5MZWFzZRJRCgpMaXN0TGVhc2VzEiAub3BlbmludGVudC52MS5MaXN0TGVhc2VzUmVxdWVzdBohLm9wZW5pbnRlbnQudjEuTGlzdExlYXNlc1Jlc3BvbnNlEkQKClJlbmV3TGVhc2USIC5vcGVuaW50ZW50LnYxLlJlbmV3TGVhc2VSZXF1ZXN0GhQub3BlbmludGVudC52MS5MZWFzZRJXCgxSZWxlYXNlTGVhc2USIi5vcGVuaW50ZW50LnYxLlJlbGVhc2VMZWFzZVJlcXVlc3QaIy5vcGVuaW50ZW50LnYxLlJlbGVhc2VMZWFzZVJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("ChpvcGVuaW50ZW50L3YxL2xlYXNlcy5wcm90bxINb3BlbmludGVudC52MSKUAgoFTGVhc2USCgoCaWQYASABKAkSEQoJaW50ZW50X2lkGAIgASgJEhAKCGFnZW50X2lkGAMgASgJEg0KBXNjb3BlGAQgASgJEioKBnN0YXR1cxgFIAEoDjIaLm9wZW5pbnRlbnQudjEuTGVhc2VTdGF0dXMSDQoFZmVuY2UYBiABKAMSLwoLYWNxdWlyZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3JlbGVhc2VkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKlAQoTQWNxdWlyZUxlYXNlUmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSDQoFc2NvcGUYAiABKAkSHQoQZHVyYXRpb25fc2Vjb25kcxgDIAEoBUgAiAEBEhQKDHdhaXRfc2Vjb25kcxgEIAEoBRIVCghhZ2VudF9pZBgFIAEoCUgBiAEBQhMKEV9kdXJhdGlvbl9zZWNvbmRzQgsKCV9hZ2VudF9pZCKCAQoRTGlzdExlYXNlc1JlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEhIKBXNjb3BlGAIgASgJSACIAQESEgoFbGltaXQYAyABKAVIAYgBARITCgZjdXJzb3IYBCABKAlIAogBAUIICgZfc2NvcGVCCAoGX2xpbWl0QgkKB19jdXJzb3IiZAoSTGlzdExlYXNlc1Jlc3BvbnNlEiQKBmxlYXNlcxgBIAMoCzIULm9wZW5pbnRlbnQudjEuTGVhc2USGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IibAoRUmVuZXdMZWFzZVJlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEhAKCGxlYXNlX2lkGAIgASgJEh0KEGR1cmF0aW9uX3NlY29uZHMYAyABKAVIAIgBAUITChFfZHVyYXRpb25fc2Vjb25kcyI6ChNSZWxlYXNlTGVhc2VSZXF1ZXN0EhEKCWludGVudF9pZBgBIAEoCRIQCghsZWFzZV9pZBgCIAEoCSJMChRSZWxlYXNlTGVhc2VSZXNwb25zZRIPCgdtZXNzYWdlGAEgASgJEiMKBWxlYXNlGAIgASgLMhQub3BlbmludGVudC52MS5MZWFzZSp5CgtMZWFzZVN0YXR1cxIcChhMRUFTRV9TVEFUVVNfVU5TUEVDSUZJRUQQABIXChNMRUFTRV9TVEFUVVNfQUNUSVZFEAESGQoVTEVBU0VfU1RBVFVTX1JFTEVBU0VEEAISGAoUTEVBU0VfU1RBVFVTX1JFVk9LRUQQAzLKAgoMTGVhc2VTZXJ2aWNlEkgKDEFjcXVpcmVMZWFzZRIiLm9wZW5pbnRlbnQudjEuQWNxdWlyZUxlYXNlUmVxdWVzdBoULm9wZW5pbnRlbnQudjEuTGVhc2USUQoKTGlzdExlYXNlcxIgLm9wZW5pbnRlbnQudjEuTGlzdExlYXNlc1JlcXVlc3QaIS5vcGVuaW50ZW50LnYxLkxpc3RMZWFzZXNSZXNwb25zZRJECgpSZW5ld0xlYXNlEiAub3BlbmludGVudC52MS5SZW5ld0xlYXNlUmVxdWVzdBoULm9wZW5pbnRlbnQudjEuTGVhc2USVwoMUmVsZWFzZUxlYXNlEiIub3BlbmludGVudC52MS5SZWxlYXNlTGVhc2VSZXF1ZXN0GiMub3BlbmludGVudC52MS5SZWxlYXNlTGVhc2VSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * Lease is an agent's exclusive hold of a scope, for a time.
@@ -70,11 +70,20 @@ export type Lease = Message<"openintent.v1.Lease"> & {
   acquiredAt?: Timestamp | undefined;
 
   /**
-   * When it ends unless it is renewed; null while the intent is suspended, because then its time stands still.
+   * When it ends unless it is renewed. While the intent is suspended its time stands still: this is then the time of the answer, plus what
+   * is left of the lease.
    *
    * @generated from field: google.protobuf.Timestamp expires_at = 8;
    */
   expiresAt?: Timestamp | undefined;
+
+  /**
+   * When it was released; null while its agent holds it. Only the answer of ReleaseLease has a lease that ended; of others the intent's log
+   * tells.
+   *
+   * @generated from field: google.protobuf.Timestamp released_at = 9;
+   */
+  releasedAt?: Timestamp | undefined;
 };
 
 /**
@@ -278,6 +287,13 @@ export type ReleaseLeaseResponse = Message<"openintent.v1.ReleaseLeaseResponse">
    * @generated from field: string message = 1;
    */
   message: string;
+
+  /**
+   * The lease as it ended. Its status says who ended it.
+   *
+   * @generated from field: openintent.v1.Lease lease = 2;
+   */
+  lease?: Lease | undefined;
 };
 
 /**
@@ -306,6 +322,20 @@ export enum LeaseStatus {
    * @generated from enum value: LEASE_STATUS_ACTIVE = 1;
    */
   ACTIVE = 1,
+
+  /**
+   * Its agent has released it.
+   *
+   * @generated from enum value: LEASE_STATUS_RELEASED = 2;
+   */
+  RELEASED = 2,
+
+  /**
+   * The operator has released it.
+   *
+   * @generated from enum value: LEASE_STATUS_REVOKED = 3;
+   */
+  REVOKED = 3,
 }
 
 /**
@@ -328,7 +358,8 @@ export const LeaseStatusSchema: GenEnum<LeaseStatus> = /*@__PURE__*/
 export const LeaseService: GenService<{
   /**
    * AcquireLease leases a scope. It needs write access. If another agent holds the scope, or the caller itself holds it already, the call is
-   * ALREADY_EXISTS with reason LEASE_HELD; the metadata say who holds it until when.
+   * ALREADY_EXISTS with reason LEASE_HELD; the metadata say who holds it until when. A detail of the status is that Lease; over REST it is
+   * the problem's member `existing_lease`. Where only others wait for the scope, there is none.
    *
    * With wait_seconds the call waits for the scope. Who asked first gets it first, also on several servers. The call that would make agents
    * wait for each other in a circle is FAILED_PRECONDITION with reason LEASE_CIRCLE, and its message names the circle. An agent that is
