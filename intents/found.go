@@ -48,7 +48,7 @@ func exists(tx *database.Tx, id string) (bool, error) {
 func found(tx *database.Tx, intent *Intent) error {
 	intent.CreatedAt = heldHeadsOf(tx).clock()
 	intent.UpdatedAt = intent.CreatedAt
-	head, err := insertIntent(tx, intent)
+	head, err := insertIntent(tx, intent, "")
 	if err != nil {
 		return err
 	}

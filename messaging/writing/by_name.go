@@ -17,6 +17,7 @@ func (b *batch) channelByName(d *Draft, s situation) (*channels.Rules, error) {
 	if s.head.Ended() {
 		return nil, message.ErrIntentEnded
 	}
+	d.creates = false
 	channel, err := b.channels.FindOpenByName(b.tx, s.head, d.Name, b.counts)
 	if err != nil {
 		return nil, err
@@ -30,8 +31,9 @@ func (b *batch) channelByName(d *Draft, s situation) (*channels.Rules, error) {
 	if err := cmp.Or(admitExpiry(d, s.now), s.targetHasAccess(d), s.checkNew(d)); err != nil {
 		return nil, err
 	}
-	channel, err = b.channels.CreateImplicit(b.tx, s.head, d.Name, d.Sender)
+	channel, err = b.channels.CreateImplicit(b.tx, s.head, d.Name, d.Sender, d.By.KeyID)
 	if err == nil {
+		d.creates = true
 		b.counts[channel.Key] = &channels.Count{}
 	}
 	return channel, err
