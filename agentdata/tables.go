@@ -21,7 +21,7 @@ var Tables = []Table{
 	{
 		Name: "intents", Of: "x.created_by = ?",
 		Columns: "id title description created_by constraints:json confidence:real version:number parent_intent_id depends_on:json" +
-			" governance_policy:json default_policy created_at:time updated_at:time",
+			" governance_policy:json default_policy created_at:time updated_at:time made_by_key",
 		Hidden: "intent_no state", Stays: sharedWork,
 	},
 	{Name: "intent_heads", Stays: "how far the log of each intent is"},
@@ -53,7 +53,7 @@ var Tables = []Table{
 		Name: "tasks", Of: "x.assigned_agent = ?",
 		Columns: "id plan_id name description status version:number priority:number input:json output:json artifacts:json assigned_agent" +
 			" capabilities_required:json parent_task_id retry_policy:json timeout_seconds:number attempt:number max_attempts:number" +
-			" permissions:json blocked_reason error:json metadata:json created_at:time started_at:time completed_at:time",
+			" permissions:json blocked_reason error:json metadata:json created_at:time started_at:time completed_at:time made_by_key",
 		Hidden: "intent_no", Stays: sharedWork,
 	},
 	{Name: "task_dependencies", Stays: "which task waits for which"},
@@ -74,7 +74,7 @@ var Tables = []Table{
 	{
 		Name: "channels", Of: "x.created_by = ?",
 		Columns: "id name task_id created_by policy audit:bool ttl_seconds:number max_messages:number created_at:time closed_at:time" +
-			" deleted_at:time opened_through:number history turn_budget:number address",
+			" deleted_at:time opened_through:number history turn_budget:number address made_by_key",
 		Hidden: "intent_no channel_no", Stays: sharedWork,
 	},
 	{Name: "channel_heads", Stays: "how many messages each channel has"},
@@ -187,7 +187,7 @@ var Tables = []Table{
 		Columns: "id subscriber_id name intent_id channel_id event_types:json message_type correlation_id webhook_url use_endpoint:bool" +
 			" acknowledge_seconds:number max_attempts:number created_at:time expires_at:time ended_at:time cleared:bool deleted_at:time" +
 			" last_number:number offered_through:number consumer consumer_until:time last_error post_at:time scope:json include" +
-			" reserved_through:number abandoned compose:bool digest_seconds:number max_chars:number made_by made_by_subject",
+			" reserved_through:number abandoned compose:bool digest_seconds:number max_chars:number made_by made_by_subject made_by_key",
 		Hidden: "subscription_no intent_no channel_no secret",
 		Erased: "its subscriptions and its own log, with addresses, secrets and what they had to deliver",
 	},
@@ -209,7 +209,8 @@ var Tables = []Table{
 		Name: "api_keys", Of: "x.created_by = ? OR x.invited_by = ?", Listed: "agents",
 		Columns: "key_id label operator:bool agents:json roles:json scope:json read_only:bool human:bool messages_per_second:number" +
 			" bytes_per_second:number created_at:time created_by expires_at:time last_used_at:time revoked_at:time version:number" +
-			" channel_id max_agents:number invited_by invited_by_key guests_left:bool former_expires_at:time",
+			" channel_id max_agents:number invited_by invited_by_key guests_left:bool former_expires_at:time" +
+			" rows_per_second:number stored_bytes_per_second:number",
 		Hidden: "intent_no digest former_digest", Stays: "revoke those that name it with openintent keys revoke",
 	},
 	{Name: "api_keys_state", Stays: "whether keys have changed"},

@@ -361,7 +361,7 @@ func TestSweepTakesMoreThanOnePage(t *testing.T) {
 		const many = sweepPage + 3
 		require.NoError(t, h.onIntent(intentID, func(tx *database.Tx, head *intents.Head) error {
 			for i := range many {
-				rules, err := h.channels.CreateImplicit(tx, head, time.Duration(i+1).String(), "alice")
+				rules, err := h.channels.CreateImplicit(tx, head, time.Duration(i+1).String(), "alice", "")
 				if err != nil {
 					return err
 				}

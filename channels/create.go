@@ -54,7 +54,7 @@ func (s *Service) CreateChannel(
 				return err
 			}
 		}
-		rules, err := s.create(tx, head, draft, req.GetMembers())
+		rules, err := s.create(tx, head, draft, c.KeyID, req.GetMembers())
 		if err != nil {
 			return err
 		}
@@ -113,16 +113,16 @@ func (s *Service) draft(c caller.Caller, req *openintentv1.CreateChannelRequest)
 
 // CreateImplicit creates a channel because somebody sends to a name that no open channel of the intent has (RFC-0021
 // section 1.4). The channel is open to every agent on the intent and has default options. The caller has locked the head and
-// checked the creator's access.
-func (s *Service) CreateImplicit(tx *database.Tx, head *intents.Head, name, createdBy string) (*Rules, error) {
+// checked the creator's access. keyID is the key under which it is made, "" for none.
+func (s *Service) CreateImplicit(tx *database.Tx, head *intents.Head, name, createdBy, keyID string) (*Rules, error) {
 	return s.create(tx, head, Rules{
 		Name: name, CreatedBy: createdBy, Policy: PolicyIntent, MaxMessages: DefaultMaxMessages, History: HistoryAll,
 		TurnBudget: DefaultTurnBudget,
-	}, nil)
+	}, keyID, nil)
 }
 
 // create decides under the head's lock whether the channel may be created, and stores it.
-func (s *Service) create(tx *database.Tx, head *intents.Head, draft Rules, agentIDs []string) (*Rules, error) {
+func (s *Service) create(tx *database.Tx, head *intents.Head, draft Rules, keyID string, agentIDs []string) (*Rules, error) {
 	if err := s.CheckName("name", draft.Name); err != nil && !draft.Reserved() {
 		return nil, err
 	}
@@ -145,6 +145,9 @@ func (s *Service) create(tx *database.Tx, head *intents.Head, draft Rules, agent
 	if err := s.requireFreeName(tx, head, draft.Name); err != nil {
 		return nil, err
 	}
+	if err := s.intents.Stock().Take(tx, keyID, stockKind.Name); err != nil {
+		return nil, err
+	}
 	draft.Key = Key{IntentNo: head.IntentNo, ChannelNo: head.NextChannel()}
 	draft.ID = idPrefix + ulid.Make().String()
 	draft.IntentID = head.IntentID
@@ -158,7 +161,7 @@ func (s *Service) create(tx *database.Tx, head *intents.Head, draft Rules, agent
 		members = membersFrom(agentIDs, 0, tx.Now(), presences, 0)
 	}
 	rules := newRules(draft, members)
-	if err := insertChannel(tx, rules); err != nil {
+	if err := insertChannel(tx, rules, keyID); err != nil {
 		return nil, err
 	}
 	if draft.Address != "" {

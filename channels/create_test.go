@@ -229,7 +229,7 @@ func TestImplicitCreation(t *testing.T) {
 			if absent, err = h.channels.FindOpenByName(tx, head, "n", make(map[Key]*Count)); err != nil {
 				return err
 			}
-			if created, err = h.channels.CreateImplicit(tx, head, "n", "bob"); err != nil {
+			if created, err = h.channels.CreateImplicit(tx, head, "n", "bob", ""); err != nil {
 				return err
 			}
 			found, err = h.channels.FindOpenByName(tx, head, "n", make(map[Key]*Count))
@@ -245,7 +245,7 @@ func TestImplicitCreation(t *testing.T) {
 
 		implicitly := func(name string) error {
 			return h.onIntent(intentID, func(tx *database.Tx, head *intents.Head) error {
-				_, err := h.channels.CreateImplicit(tx, head, name, "bob")
+				_, err := h.channels.CreateImplicit(tx, head, name, "bob", "")
 				return err
 			})
 		}

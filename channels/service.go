@@ -81,6 +81,7 @@ func New(cfg Config) *Service {
 		keys:          newKeyCache(cmp.Or(cfg.Kept, keptKeys)),
 		rules:         intents.NewEpochCache[Key, *Rules](cmp.Or(cfg.Kept, keptRules)),
 	}
+	s.intents.Stock().Include(stockKind)
 	s.intents.OnTerminal(s.closeForIntent)
 	s.intents.OnSuspending(s.closeForSuspension)
 	s.tasks.OnEnded(s.closeForTask)

@@ -44,6 +44,19 @@ type channelRow struct {
 
 func (channelRow) TableName() string { return "channels" }
 
+// madeChannelRow is a new channel. MadeByKey is NULL for one that the server makes.
+type madeChannelRow struct {
+	Channel   channelRow `gorm:"embedded"`
+	MadeByKey *string
+}
+
+func (madeChannelRow) TableName() string { return "channels" }
+
+// stockKind is the kind of channels that are open, of which a key holds those that were made under it.
+var stockKind = intents.StockKind{
+	Name: "channels", From: "channels WHERE made_by_key = ? AND closed_at IS NULL", Freed: "delete some",
+}
+
 // rules turns a row into rules without members.
 func (row channelRow) rules(intentID string) Rules {
 	rules := Rules{
@@ -253,9 +266,9 @@ func loadWithoutMembers(tx *database.Tx, intentNo int64, intentID, condition str
 	return found, nil
 }
 
-// insertChannel stores a new channel with its head and its members.
-func insertChannel(tx *database.Tx, r *Rules) error {
-	row := channelRow{
+// insertChannel stores a new channel with its head and its members. keyID is the key under which it is made, "" for none.
+func insertChannel(tx *database.Tx, r *Rules, keyID string) error {
+	row := madeChannelRow{MadeByKey: database.NullText(keyID), Channel: channelRow{
 		IntentNo:    r.IntentNo,
 		ChannelNo:   r.ChannelNo,
 		ID:          r.ID,
@@ -268,12 +281,12 @@ func insertChannel(tx *database.Tx, r *Rules) error {
 		History:     string(r.History),
 		TurnBudget:  r.TurnBudget,
 		CreatedAt:   database.Micros(r.CreatedAt),
-	}
+	}}
 	if r.TaskID != "" {
-		row.TaskID = &r.TaskID
+		row.Channel.TaskID = &r.TaskID
 	}
 	if r.Address != "" {
-		row.Address = &r.Address
+		row.Channel.Address = &r.Address
 	}
 	if err := tx.Gorm().Create(&row).Error; err != nil {
 		return err

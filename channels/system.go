@@ -43,7 +43,7 @@ func (s *Service) System(tx *database.Tx, head *intents.Head, counts map[Key]*Co
 			return nil, err
 		}
 	}
-	made, err := s.CreateImplicit(tx, head, SystemName, caller.System)
+	made, err := s.CreateImplicit(tx, head, SystemName, caller.System, "")
 	if err == nil {
 		counts[made.Key] = &Count{}
 	}

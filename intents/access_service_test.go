@@ -382,7 +382,7 @@ func drawIntent(t *rapid.T, h *house, tx *database.Tx, agents []string) int64 {
 	head, err := insertIntent(tx, &Intent{
 		ID: id, CreatedBy: agent.Draw(t, "creator"), Status: StatusActive, CreatedAt: now, UpdatedAt: now,
 		Constraints: []byte("{}"), State: []byte("{}"),
-	})
+	}, "")
 	require.NoError(t, err)
 	head.RaiseEpoch()
 	policy := rapid.SampledFrom([]Policy{policyNone, policyNone, PolicyOpen, PolicyClosed, PolicyClosed, PolicyClosed}).Draw(t, "policy")

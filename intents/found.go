@@ -55,7 +55,7 @@ func exists(tx *database.Tx, id string) (bool, error) {
 func found(tx *database.Tx, intent *Intent) (*Head, error) {
 	intent.CreatedAt = heldHeadsOf(tx).clock()
 	intent.UpdatedAt = intent.CreatedAt
-	head, err := insertIntent(tx, intent)
+	head, err := insertIntent(tx, intent, "")
 	if err != nil {
 		return nil, err
 	}

@@ -96,9 +96,12 @@ func (s *Service) create(tx *database.Tx, c caller.Caller, intent *Intent, polic
 			return err
 		}
 	}
+	if err := s.stock.Take(tx, c.KeyID, stockOfIntents); err != nil {
+		return err
+	}
 	intent.CreatedAt = heldHeadsOf(tx).clock()
 	intent.UpdatedAt = intent.CreatedAt
-	head, err := insertIntent(tx, intent)
+	head, err := insertIntent(tx, intent, c.KeyID)
 	if err != nil {
 		return err
 	}

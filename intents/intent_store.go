@@ -30,6 +30,14 @@ type intentRow struct {
 
 func (intentRow) TableName() string { return "intents" }
 
+// madeIntentRow is a new intent. MadeByKey is NULL for one that the server makes.
+type madeIntentRow struct {
+	Intent    intentRow `gorm:"embedded"`
+	MadeByKey *string
+}
+
+func (madeIntentRow) TableName() string { return "intents" }
+
 type headRow struct {
 	IntentNo     int64 `gorm:"primaryKey;autoIncrement:false"`
 	Status       string
@@ -48,8 +56,8 @@ type headRow struct {
 func (headRow) TableName() string { return "intent_heads" }
 
 // insertIntent stores a new intent and holds its new head, as if the head had been locked. No other transaction can know the
-// intent yet.
-func insertIntent(tx *database.Tx, intent *Intent) (*Head, error) {
+// intent yet. keyID is the key under which it is made, "" for none.
+func insertIntent(tx *database.Tx, intent *Intent, keyID string) (*Head, error) {
 	dependsOn, err := json.Marshal(intent.DependsOn)
 	if err != nil {
 		return nil, err
@@ -58,7 +66,7 @@ func insertIntent(tx *database.Tx, intent *Intent) (*Head, error) {
 	if err := tx.Pipeline(database.ReadValue(&newest, "SELECT COALESCE(MAX(intent_no), 0) FROM intents")); err != nil {
 		return nil, err
 	}
-	row := intentRow{
+	row := madeIntentRow{MadeByKey: database.NullText(keyID), Intent: intentRow{
 		IntentNo:         database.Further(newest), // a simultaneous transaction takes another random step
 		ID:               intent.ID,
 		Title:            intent.Title,
@@ -73,11 +81,11 @@ func insertIntent(tx *database.Tx, intent *Intent) (*Head, error) {
 		GovernancePolicy: intent.GovernancePolicy,
 		CreatedAt:        database.Micros(intent.CreatedAt),
 		UpdatedAt:        database.Micros(intent.UpdatedAt),
-	}
+	}}
 	if err := tx.Gorm().Create(&row).Error; err != nil {
 		return nil, err
 	}
-	intent.No = row.IntentNo
+	intent.No = row.Intent.IntentNo
 	if err := tx.Gorm().Create(&headRow{IntentNo: intent.No, Status: string(intent.Status)}).Error; err != nil {
 		return nil, err
 	}

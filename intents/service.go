@@ -35,6 +35,8 @@ type Config struct {
 	EventRetention time.Duration
 	// QuotaBytes is how much one intent may hold, approximately; 0 is no bound. See Usage.
 	QuotaBytes int64
+	// Stock is how many things of each kind one key may hold, approximately; 0 is no bound. See Stock.
+	Stock map[string]int64
 	// ObserveLead is called after each commit to an intent with a newest time more than a second ahead of the clock; may be nil.
 	ObserveLead func()
 	// Kept, which only tests set, bounds each cache in entries.
@@ -62,6 +64,7 @@ type Service struct {
 	verifications verifications
 	removal       eventRemoval
 	usage         *Usage
+	stock         *Stock
 
 	onEnding     []func(tx *database.Tx, head *Head) error
 	onTerminal   []func(tx *database.Tx, head *Head, at time.Time) error
@@ -84,11 +87,13 @@ func New(cfg Config) *Service {
 		observeLead:   cfg.ObserveLead,
 		removal:       eventRemoval{retention: cfg.EventRetention, piece: removalPiece},
 		usage:         newUsage(cfg.DB, cfg.QuotaBytes, cmp.Or(cfg.Kept, keptUsages)),
+		stock:         newStock(cfg.DB, cfg.Stock, cmp.Or(cfg.Kept, keptUsages)),
 		defaultAccess: cmp.Or(cfg.DefaultAccess, PolicyOpen),
 		numbers:       newCache[string, int64](cmp.Or(cfg.Kept, keptNumbers)),
 		rules:         NewEpochCache[int64, *Rules](cmp.Or(cfg.Kept, keptRules)),
 	}
 	s.db.OnWrite(func(tx *database.Tx) { tx.AfterCommit(func() { s.announce(tx) }) })
+	s.OnTerminal(freeIntent)
 	return s
 }
 

@@ -64,6 +64,7 @@ func readDraft(req *openintentv1.CreateKeyRequest) (*Key, error) {
 			Agents: append([]string{}, req.GetAgents()...), Roles: append([]string{}, req.GetRoles()...),
 			Scope:             caller.NewScope(req.GetIntents(), req.GetChannels()),
 			MessagesPerSecond: req.MessagesPerSecond, BytesPerSecond: req.BytesPerSecond,
+			RowsPerSecond: req.RowsPerSecond, StoredBytesPerSecond: req.StoredBytesPerSecond,
 		},
 	}
 	if err := caller.CheckText("label", draft.Label); err != nil {

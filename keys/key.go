@@ -50,6 +50,8 @@ type Settings struct {
 	// MessagesPerSecond and BytesPerSecond bound what the key may send through one server; 0 is no bound, and nil means that
 	// the server's setting applies.
 	MessagesPerSecond, BytesPerSecond *int64
+	// RowsPerSecond and StoredBytesPerSecond bound what its calls may store through one server, in the same way.
+	RowsPerSecond, StoredBytesPerSecond *int64
 }
 
 // Former is a secret that was replaced and is still accepted for a time.

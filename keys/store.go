@@ -27,12 +27,16 @@ type row struct {
 	Human             bool
 	MessagesPerSecond *int64
 	BytesPerSecond    *int64
-	CreatedAt         int64 `gorm:"autoCreateTime:false"`
-	CreatedBy         string
-	ExpiresAt         *int64
-	LastUsedAt        *int64
-	RevokedAt         *int64
-	Version           int64
+	RowsPerSecond     *int64
+
+	StoredBytesPerSecond *int64
+
+	CreatedAt  int64 `gorm:"autoCreateTime:false"`
+	CreatedBy  string
+	ExpiresAt  *int64
+	LastUsedAt *int64
+	RevokedAt  *int64
+	Version    int64
 
 	ChannelID    *string
 	IntentNo     *int64
@@ -50,6 +54,7 @@ func (r *row) key() (*Key, error) {
 		Settings: Settings{
 			Operator: r.Operator, ReadOnly: r.ReadOnly, Human: r.Human,
 			MessagesPerSecond: r.MessagesPerSecond, BytesPerSecond: r.BytesPerSecond,
+			RowsPerSecond: r.RowsPerSecond, StoredBytesPerSecond: r.StoredBytesPerSecond,
 		},
 		Digest:    Digest(r.Digest),
 		CreatedAt: database.Time(r.CreatedAt), CreatedBy: r.CreatedBy,
@@ -87,6 +92,7 @@ func insert(tx *database.Tx, k *Key) error {
 		KeyID: k.ID, Label: k.Label, Digest: k.Digest[:],
 		Operator: k.Operator, Agents: agents, Roles: roles, Scope: k.Scope.Stored(), ReadOnly: k.ReadOnly, Human: k.Human,
 		MessagesPerSecond: k.MessagesPerSecond, BytesPerSecond: k.BytesPerSecond,
+		RowsPerSecond: k.RowsPerSecond, StoredBytesPerSecond: k.StoredBytesPerSecond,
 		CreatedAt: database.Micros(k.CreatedAt), CreatedBy: k.CreatedBy, ExpiresAt: database.NullMicros(k.ExpiresAt),
 		Version: k.Version,
 	}

@@ -14,6 +14,7 @@ func (s *Service) message(k *Key) *openintentv1.Key {
 	m := &openintentv1.Key{
 		Id: k.ID, Label: k.Label, Status: Status(k, now), Operator: k.Operator, Agents: k.Agents, Roles: k.Roles,
 		ReadOnly: k.ReadOnly, Human: k.Human, MessagesPerSecond: k.MessagesPerSecond, BytesPerSecond: k.BytesPerSecond,
+		RowsPerSecond: k.RowsPerSecond, StoredBytesPerSecond: k.StoredBytesPerSecond,
 		CreatedAt: stamp(k.CreatedAt), CreatedBy: k.CreatedBy, ExpiresAt: stamp(k.ExpiresAt),
 		LastUsedAt: stamp(k.LastUsedAt), RevokedAt: stamp(k.RevokedAt), Version: k.Version,
 	}

@@ -135,6 +135,7 @@ func New(cfg Config) *Service {
 		Table: "messages", Key: "position",
 		Size: "octet_length(payload) + octet_length(metadata) + COALESCE(octet_length(conversation), 0)",
 	})
+	s.intents.Stock().Include(writing.StockKind)
 	s.intents.Usage().Include(intents.UsagePart{Table: "message_revisions", Size: "octet_length(payload) + octet_length(metadata)"})
 	s.offers = newOffers(s.db, s.logger, orDefault(cfg.RecordEvery, defaultRecordEvery))
 	s.tails = following.New(following.Config{

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"openintent/caller"
@@ -72,8 +73,17 @@ type Config struct {
 	MaxWaitsPerKey   int           `name:"max-waits-per-key" env:"OPENINTENT_MAX_WAITS_PER_KEY" default:"10000" help:"How many calls of all callers with one API key may wait at once on this server."`
 	QuotaMessages    int64         `name:"quota-messages-per-second" env:"OPENINTENT_QUOTA_MESSAGES_PER_SECOND" default:"0" help:"How many messages each API key may send in a second through this server; 0 is no bound."`
 	QuotaBytes       int64         `name:"quota-bytes-per-second" env:"OPENINTENT_QUOTA_BYTES_PER_SECOND" default:"0" help:"How many bytes of payload and metadata each API key may send in a second through this server; 0 is no bound."`
+	QuotaRows        int64         `name:"quota-rows-per-second" env:"OPENINTENT_QUOTA_ROWS_PER_SECOND" default:"0" help:"How many rows the calls of each API key may add or change in a second through this server; 0 is no bound."`
+	QuotaStoredBytes int64         `name:"quota-stored-bytes-per-second" env:"OPENINTENT_QUOTA_STORED_BYTES_PER_SECOND" default:"0" help:"How many bytes the calls of each API key may store in a second through this server; 0 is no bound."`
 	QuotaIntentBytes int64         `name:"quota-bytes-per-intent" env:"OPENINTENT_QUOTA_BYTES_PER_INTENT" default:"0" help:"How many bytes of messages and logged events one intent may hold, approximately; 0 is no bound."`
-	StopTimeout      time.Duration `name:"stop-timeout" env:"OPENINTENT_STOP_TIMEOUT" default:"10s" help:"How long a stop may take before what still runs is cut off."`
+
+	MaxIntentsPerKey       int64 `name:"max-intents-per-key" env:"OPENINTENT_MAX_INTENTS_PER_KEY" default:"100000" help:"How many intents that have not ended one API key may hold, approximately; 0 is no bound."`
+	MaxChannelsPerKey      int64 `name:"max-channels-per-key" env:"OPENINTENT_MAX_CHANNELS_PER_KEY" default:"100000" help:"How many open channels one API key may hold, approximately; 0 is no bound."`
+	MaxTasksPerKey         int64 `name:"max-tasks-per-key" env:"OPENINTENT_MAX_TASKS_PER_KEY" default:"1000000" help:"How many tasks that have not ended one API key may hold, approximately; 0 is no bound."`
+	MaxSubscriptionsPerKey int64 `name:"max-subscriptions-per-key" env:"OPENINTENT_MAX_SUBSCRIPTIONS_PER_KEY" default:"10000" help:"How many subscriptions one API key may hold, approximately; 0 is no bound."`
+	MaxDocumentsPerKey     int64 `name:"max-documents-per-key" env:"OPENINTENT_MAX_DOCUMENTS_PER_KEY" default:"100000" help:"How many documents of channels one API key may hold, approximately; 0 is no bound."`
+
+	StopTimeout time.Duration `name:"stop-timeout" env:"OPENINTENT_STOP_TIMEOUT" default:"10s" help:"How long a stop may take before what still runs is cut off."`
 
 	Search bool `name:"search" env:"OPENINTENT_SEARCH" default:"true" negatable:"" help:"Whether to keep an index of messages' words for search; without it, searches are refused and the index is removed. Set it alike on all servers."`
 
@@ -120,8 +130,15 @@ func DefaultConfig() Config {
 		MaxWaits:         1000,
 		MaxWaitsPerKey:   10_000,
 		StopTimeout:      10 * time.Second,
-		Search:           true,
-		Notifications:    true,
+
+		MaxIntentsPerKey:       100_000,
+		MaxChannelsPerKey:      100_000,
+		MaxTasksPerKey:         1_000_000,
+		MaxSubscriptionsPerKey: 10_000,
+		MaxDocumentsPerKey:     100_000,
+
+		Search:        true,
+		Notifications: true,
 	}
 }
 
@@ -164,6 +181,14 @@ func (c Config) validate() error {
 	}
 	if c.QuotaMessages < 0 || c.QuotaBytes < 0 {
 		return errors.New("OPENINTENT_QUOTA_MESSAGES_PER_SECOND and OPENINTENT_QUOTA_BYTES_PER_SECOND must not be negative; 0 is no bound")
+	}
+	if c.QuotaRows < 0 || c.QuotaStoredBytes < 0 {
+		return errors.New("OPENINTENT_QUOTA_ROWS_PER_SECOND and OPENINTENT_QUOTA_STORED_BYTES_PER_SECOND must not be negative; 0 is no bound")
+	}
+	for kind, bound := range c.stock() {
+		if bound < 0 {
+			return fmt.Errorf("OPENINTENT_MAX_%s_PER_KEY must not be negative; 0 is no bound", strings.ToUpper(kind))
+		}
 	}
 	if err := c.checkConnections(); err != nil {
 		return err
@@ -239,7 +264,18 @@ func (c Config) keys() (keys *Keys, development bool, err error) {
 
 // rates bound what a caller may send if nothing is set for it alone.
 func (c Config) rates() caller.Rates {
-	return caller.Rates{MessagesPerSecond: c.QuotaMessages, BytesPerSecond: c.QuotaBytes}
+	return caller.Rates{
+		MessagesPerSecond: c.QuotaMessages, BytesPerSecond: c.QuotaBytes,
+		RowsPerSecond: c.QuotaRows, StoredBytesPerSecond: c.QuotaStoredBytes,
+	}
+}
+
+// stock bounds what a key may hold, by the kinds of intents.Stock.
+func (c Config) stock() map[string]int64 {
+	return map[string]int64{
+		"intents": c.MaxIntentsPerKey, "channels": c.MaxChannelsPerKey, "tasks": c.MaxTasksPerKey,
+		"subscriptions": c.MaxSubscriptionsPerKey, "documents": c.MaxDocumentsPerKey,
+	}
 }
 
 // isLoopback reports whether only this machine can reach an address.

@@ -183,6 +183,9 @@ func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context
 		if err := i.reach(ctx, call, who.KeyID).admit(); err != nil {
 			return nil, nil, err
 		}
+		if call.method.effect == writes && call.method.free == "" {
+			who.Account = who.Quota.Account()
+		}
 		ctx = caller.NewContext(ctx, who)
 	}
 	if !call.method.waits {

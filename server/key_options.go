@@ -39,10 +39,14 @@ func (s *keySettings) readOptions(list string) (err error) {
 			s.rates.messages, err = parseRate(name, value)
 		case name == "bytes_per_second":
 			s.rates.bytes, err = parseRate(name, value)
+		case name == "rows_per_second":
+			s.rates.rows, err = parseRate(name, value)
+		case name == "stored_bytes_per_second":
+			s.rates.storedBytes, err = parseRate(name, value)
 		default:
 			// The message does not show the text, which may be part of a key that contains a semicolon.
-			return errors.New(`only the options "sdk", "roles=role-a|role-b" (or "roles=*"), "intents=ID|ID", "channels=ID|ID", "messages_per_second=N" and ` +
-				`"bytes_per_second=N" may follow a semicolon`)
+			return errors.New(`only the options "sdk", "roles=role-a|role-b" (or "roles=*"), "intents=ID|ID", "channels=ID|ID", "messages_per_second=N", ` +
+				`"bytes_per_second=N", "rows_per_second=N" and "stored_bytes_per_second=N" may follow a semicolon`)
 		}
 		if err != nil {
 			return err
@@ -69,7 +73,7 @@ func checkScope(s keySettings) error {
 }
 
 // ownRates are the rates that are set for one key; a nil rate means that the rate of all keys applies.
-type ownRates struct{ messages, bytes *int64 }
+type ownRates struct{ messages, bytes, rows, storedBytes *int64 }
 
 func parseRate(name, value string) (*int64, error) {
 	rate, err := strconv.ParseInt(value, 10, 64)
@@ -80,9 +84,9 @@ func parseRate(name, value string) (*int64, error) {
 }
 
 func (r ownRates) check() error {
-	for _, rate := range []*int64{r.messages, r.bytes} {
+	for _, rate := range []*int64{r.messages, r.bytes, r.rows, r.storedBytes} {
 		if rate != nil && *rate < 0 {
-			return errors.New("messages_per_second and bytes_per_second must not be negative; 0 is no bound")
+			return errors.New("messages_per_second, bytes_per_second, rows_per_second and stored_bytes_per_second must not be negative; 0 is no bound")
 		}
 	}
 	return nil
@@ -90,11 +94,16 @@ func (r ownRates) check() error {
 
 // or returns a key's rates. The rates of all keys fill in for those that are not set.
 func (r ownRates) or(all caller.Rates) caller.Rates {
-	if r.messages != nil {
-		all.MessagesPerSecond = *r.messages
-	}
-	if r.bytes != nil {
-		all.BytesPerSecond = *r.bytes
+	for _, rate := range []struct {
+		own *int64
+		all *int64
+	}{
+		{r.messages, &all.MessagesPerSecond}, {r.bytes, &all.BytesPerSecond},
+		{r.rows, &all.RowsPerSecond}, {r.storedBytes, &all.StoredBytesPerSecond},
+	} {
+		if rate.own != nil {
+			*rate.all = *rate.own
+		}
 	}
 	return all
 }

@@ -251,7 +251,7 @@ func makeKey(secret string, settings keySettings) (apiKey, error) {
 }
 
 // keyFields are the fields that a mapping in the key file may have.
-const keyFields = "key, agents, roles, intents, channels, sdk, messages_per_second, bytes_per_second"
+const keyFields = "key, agents, roles, intents, channels, sdk, messages_per_second, bytes_per_second, rows_per_second, stored_bytes_per_second"
 
 // keyFileItem is one item of the key file: the short form as a string, or a mapping.
 type keyFileItem struct {
@@ -266,6 +266,9 @@ type keyFileItem struct {
 
 	MessagesPerSecond *int64 `yaml:"messages_per_second"`
 	BytesPerSecond    *int64 `yaml:"bytes_per_second"`
+	RowsPerSecond     *int64 `yaml:"rows_per_second"`
+
+	StoredBytesPerSecond *int64 `yaml:"stored_bytes_per_second"`
 }
 
 func readKeyFile(path string) ([]apiKey, error) {
@@ -307,7 +310,7 @@ func parseKeyFileItem(item *yaml.Node) (apiKey, error) {
 	var fields keyFileItem
 	if err := item.Decode(&fields); err != nil {
 		return apiKey{}, errors.New("key is a string, agents, roles, intents and channels are lists of strings, sdk is true or false, " +
-			"messages_per_second and bytes_per_second are whole numbers")
+			"messages_per_second, bytes_per_second, rows_per_second and stored_bytes_per_second are whole numbers")
 	}
 	settings := keySettings{
 		roles: fields.Roles, compatibility: fields.SDK, scope: caller.NewScope(fields.Intents, fields.Channels),
@@ -317,7 +320,7 @@ func parseKeyFileItem(item *yaml.Node) (apiKey, error) {
 			return apiKey{}, errors.New("agents is empty; name one, or leave agents out for a key that is not bound")
 		}
 	}
-	settings.rates = ownRates{fields.MessagesPerSecond, fields.BytesPerSecond}
+	settings.rates = ownRates{fields.MessagesPerSecond, fields.BytesPerSecond, fields.RowsPerSecond, fields.StoredBytesPerSecond}
 	if err := settings.rates.check(); err != nil {
 		return apiKey{}, err
 	}

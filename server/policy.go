@@ -41,10 +41,20 @@ type policy struct {
 	// anyChannel marks a method that takes "-" for a channel that something else in the request names: its message, or its address. Then
 	// the room looks at the scope.
 	anyChannel bool
+	// free says why a call that writes is not charged for what it stores: it cannot make anything grow, and must not be refused because
+	// the key has stored much. "" for a call that is charged.
+	free string
 	// waits marks a call that may last as long as its client likes. When the server stops, it ends such a call
 	// immediately; every other call runs to its end.
 	waits bool
 }
+
+// These are why calls that write are free.
+const (
+	isAlive    = "it rewrites one row that is there, and says that its caller lives"
+	isConsumer = "it notes how far a consumer has come in what others sent; there is one row at most for each subscription and message"
+	freesOnly  = "it marks one row, and makes room"
+)
 
 // policies lists every method. A method that is missing here is refused, and a test fails.
 var policies = map[string]policy{
@@ -71,7 +81,7 @@ var policies = map[string]policy{
 	openintentv1.CoordinatorService_CreateCoordinator_FullMethodName:    {access: anyCaller, effect: writes, place: named},
 	openintentv1.CoordinatorService_GetCoordinator_FullMethodName:       {access: anyCaller, effect: reads, place: named},
 	openintentv1.CoordinatorService_ListCoordinators_FullMethodName:     {access: anyCaller, effect: reads, place: named},
-	openintentv1.CoordinatorService_CoordinatorHeartbeat_FullMethodName: {access: anyCaller, effect: writes, place: named},
+	openintentv1.CoordinatorService_CoordinatorHeartbeat_FullMethodName: {access: anyCaller, effect: writes, free: isAlive, place: named},
 	openintentv1.CoordinatorService_RemoveCoordinator_FullMethodName:    {access: anyCaller, effect: writes, place: named},
 
 	openintentv1.AgentService_WhoAmI_FullMethodName:            {access: anyCaller, effect: reads, place: byRoom},
@@ -80,7 +90,7 @@ var policies = map[string]policy{
 	openintentv1.AgentService_GetAgent_FullMethodName:          {access: anyCaller, effect: reads, place: byRoom},
 	openintentv1.AgentService_ListAgents_FullMethodName:        {access: anyCaller, effect: reads, place: byRoom},
 	openintentv1.AgentService_UpdateAgentStatus_FullMethodName: {access: anyCaller, effect: writes, place: byRoom},
-	openintentv1.AgentService_Heartbeat_FullMethodName:         {access: anyCaller, effect: writes, place: byRoom},
+	openintentv1.AgentService_Heartbeat_FullMethodName:         {access: anyCaller, effect: writes, free: isAlive, place: byRoom},
 	openintentv1.AgentService_DeregisterAgent_FullMethodName:   {access: anyCaller, effect: writes, place: byRoom},
 
 	openintentv1.AgentService_RefuseSender_FullMethodName:       {access: anyCaller, effect: writes, place: outside},
@@ -97,7 +107,7 @@ var policies = map[string]policy{
 
 	openintentv1.LeaseService_AcquireLease_FullMethodName: {access: anyCaller, effect: writes, waits: true, place: named},
 	openintentv1.LeaseService_ListLeases_FullMethodName:   {access: anyCaller, effect: reads, place: named},
-	openintentv1.LeaseService_RenewLease_FullMethodName:   {access: anyCaller, effect: writes, place: named},
+	openintentv1.LeaseService_RenewLease_FullMethodName:   {access: anyCaller, effect: writes, free: isAlive, place: named},
 	openintentv1.LeaseService_ReleaseLease_FullMethodName: {access: anyCaller, effect: writes, place: named},
 
 	openintentv1.ChannelService_CreateChannel_FullMethodName:       {access: anyCaller, effect: writes, place: named},
@@ -142,24 +152,24 @@ var policies = map[string]policy{
 	openintentv1.SubscriptionService_ListSubscriptions_FullMethodName:      {access: anyCaller, effect: reads, place: anywhere},
 	openintentv1.SubscriptionService_GetSubscription_FullMethodName:        {access: anyCaller, effect: reads, place: byRoom},
 	openintentv1.SubscriptionService_UpdateSubscription_FullMethodName:     {access: anyCaller, effect: writes, place: byRoom},
-	openintentv1.SubscriptionService_DeleteSubscription_FullMethodName:     {access: anyCaller, effect: writes, place: byRoom},
-	openintentv1.SubscriptionService_StreamDeliveries_FullMethodName:       {access: anyCaller, effect: writes, place: byRoom, waits: true},
-	openintentv1.SubscriptionService_FetchDeliveries_FullMethodName:        {access: anyCaller, effect: writes, place: byRoom, waits: true},
-	openintentv1.SubscriptionService_AcknowledgeDeliveries_FullMethodName:  {access: anyCaller, effect: writes, place: byRoom},
-	openintentv1.SubscriptionService_StreamAcknowledgements_FullMethodName: {access: anyCaller, effect: writes, place: byRoom, waits: true},
+	openintentv1.SubscriptionService_DeleteSubscription_FullMethodName:     {access: anyCaller, effect: writes, free: freesOnly, place: byRoom},
+	openintentv1.SubscriptionService_StreamDeliveries_FullMethodName:       {access: anyCaller, effect: writes, free: isConsumer, place: byRoom, waits: true},
+	openintentv1.SubscriptionService_FetchDeliveries_FullMethodName:        {access: anyCaller, effect: writes, free: isConsumer, place: byRoom, waits: true},
+	openintentv1.SubscriptionService_AcknowledgeDeliveries_FullMethodName:  {access: anyCaller, effect: writes, free: isConsumer, place: byRoom},
+	openintentv1.SubscriptionService_StreamAcknowledgements_FullMethodName: {access: anyCaller, effect: writes, free: isConsumer, place: byRoom, waits: true},
 	openintentv1.SubscriptionService_ListDeadLetters_FullMethodName:        {access: anyCaller, effect: reads, place: byRoom},
-	openintentv1.SubscriptionService_RedriveDeadLetters_FullMethodName:     {access: anyCaller, effect: writes, place: byRoom},
+	openintentv1.SubscriptionService_RedriveDeadLetters_FullMethodName:     {access: anyCaller, effect: writes, free: isConsumer, place: byRoom},
 
 	openintentv1.KeyService_CreateKey_FullMethodName: {access: anyCaller, effect: writes, place: byRoom},
 	openintentv1.KeyService_ListKeys_FullMethodName:  {access: anyCaller, effect: reads, place: byRoom},
 	openintentv1.KeyService_GetKey_FullMethodName:    {access: anyCaller, effect: reads, place: byRoom},
-	openintentv1.KeyService_RevokeKey_FullMethodName: {access: anyCaller, effect: writes, place: byRoom},
+	openintentv1.KeyService_RevokeKey_FullMethodName: {access: anyCaller, effect: writes, free: freesOnly, place: byRoom},
 	openintentv1.KeyService_RotateKey_FullMethodName: {access: anyCaller, effect: writes, place: byRoom},
 
 	openintentv1.InviteService_CreateInvite_FullMethodName: {access: anyCaller, effect: writes, place: named},
 	openintentv1.InviteService_ListInvites_FullMethodName:  {access: anyCaller, effect: reads, place: named},
 	openintentv1.InviteService_UpdateInvite_FullMethodName: {access: anyCaller, effect: writes, place: named},
-	openintentv1.InviteService_RevokeInvite_FullMethodName: {access: anyCaller, effect: writes, place: named},
+	openintentv1.InviteService_RevokeInvite_FullMethodName: {access: anyCaller, effect: writes, free: freesOnly, place: named},
 
 	healthv1.Health_Check_FullMethodName: {access: public, effect: reads, place: noKey},
 	healthv1.Health_List_FullMethodName:  {access: public, effect: reads, place: noKey},

@@ -227,7 +227,7 @@ func (s *storedKeys) secretsOf(live []*keys.Key, known *knownKeys) map[keys.Dige
 func settingsOf(stored *keys.Key) keySettings {
 	settings := keySettings{
 		bound: !stored.Operator, agents: stored.Agents, roles: stored.Roles, readOnly: stored.ReadOnly, human: stored.Human,
-		scope: stored.Scope, rates: ownRates{stored.MessagesPerSecond, stored.BytesPerSecond},
+		scope: stored.Scope, rates: ownRates{stored.MessagesPerSecond, stored.BytesPerSecond, stored.RowsPerSecond, stored.StoredBytesPerSecond},
 	}
 	if stored.Invite != nil {
 		settings.invite = stored

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"openintent/agents"
+	"openintent/caller"
 	"openintent/channels"
 	"openintent/conversation"
 	"openintent/database"
@@ -60,11 +61,12 @@ type rooms struct {
 // wire builds the domain's rooms from the lowest to the highest. Each room registers, with the rooms below it, what
 // must happen in their transactions.
 func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics, traced *spans, logger *slog.Logger) *rooms {
+	db.ChargeTo(accountOf)
 	r := &rooms{
 		webhooks: sender,
 		intents: intents.New(intents.Config{
 			DB: db, Logger: logger, DefaultAccess: intents.Policy(cfg.DefaultAccess), EventRetention: cfg.EventRetention,
-			QuotaBytes:  cfg.QuotaIntentBytes,
+			QuotaBytes: cfg.QuotaIntentBytes, Stock: cfg.stock(),
 			ObserveLead: metrics.behindLog.Inc, Kept: cfg.Kept,
 		}),
 		agents: agents.New(agents.Config{DB: db, Logger: logger}),
@@ -116,11 +118,20 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		sweep("leases", r.leases.Sweep),
 		sweep("subscriptions", r.subscriptions.Sweep),
 		sweep("invites", r.invites.Sweep),
+		loop.New("what keys hold", sweepInterval, logger, r.intents.Stock().Turn).Slowing(longestUsagePause), // each replica for itself
 		sweep("statistics", db.RenewStatistics),
 		loop.New("what intents hold", sweepInterval, logger, r.intents.Usage().Turn).Slowing(longestUsagePause), // each replica for itself
 		loop.New("search", searchInterval, logger, db.InTurn("search", r.search.Index)).Slowing(longestSearchPause),
 	}
 	return r
+}
+
+// accountOf returns the account of whoever has the context's transactions written; nil for nobody.
+func accountOf(ctx context.Context) database.Account {
+	if who, known := caller.From(ctx); known && who.Account != nil {
+		return who.Account
+	}
+	return nil
 }
 
 // acceptKeys lets callers use the keys of the database, beside the configured ones. It must be called before start.

@@ -52,7 +52,7 @@ func (s *Service) draft(
 		return nil, err
 	}
 	draft := &subscription{
-		id: idPrefix + ulid.Make().String(), subscriber: subscriber, scope: c.Scope,
+		id: idPrefix + ulid.Make().String(), subscriber: subscriber, scope: c.Scope, madeByKey: c.KeyID,
 		webhookURL: req.GetWebhookUrl(), useEndpoint: req.GetUseEndpoint(),
 		acknowledgeSeconds: int64(cmp.Or(req.GetAcknowledgeSeconds(), defaultAcknowledgeSeconds)),
 		maxAttempts:        int64(cmp.Or(req.GetMaxAttempts(), defaultMaxAttempts)),
@@ -160,6 +160,9 @@ func (s *Service) scope(ctx context.Context, draft *subscription, req *openinten
 // store stores a new subscription and its starting positions: the end of the log of each intent that can reach its subscriber.
 func (s *Service) store(ctx context.Context, draft *subscription) error {
 	return s.db.Write(ctx, func(tx *database.Tx) error {
+		if err := s.intents.Stock().Take(tx, draft.madeByKey, stockKind.Name); err != nil {
+			return err
+		}
 		draft.no, draft.createdAt = 0, tx.Now()
 		inserted, err := insert(tx, draft)
 		if err != nil {

@@ -102,6 +102,7 @@ func New(cfg Config) *Service {
 	s.polling = loop.New("poll for changes that no wake-up announced", s.lookAgain, cfg.Logger, s.poll)
 	s.renewing = loop.New("renew the leases on subscriptions", cmp.Or(cfg.RenewEvery, renewEvery), cfg.Logger, s.renew)
 	s.lookingBeside = loop.New("look for programs of release 0.1", cmp.Or(cfg.LookBesideEvery, besideEvery), cfg.Logger, s.lookBeside).Slowing(time.Minute)
+	cfg.Intents.Stock().Include(stockKind)
 	cfg.Agents.OnDeparted(endSubscriptions)
 	cfg.Messaging.OnSubscribeAgent(s.followAgent)
 	cfg.Messaging.OnPurged(dropPurged)

@@ -7,6 +7,7 @@ import (
 
 	"openintent/caller"
 	"openintent/database"
+	"openintent/intents"
 	"openintent/messaging/message"
 )
 
@@ -112,6 +113,11 @@ func one(tx *database.Tx, condition string, args ...any) (*subscription, error) 
 	return found()
 }
 
+// stockKind is the kind of subscriptions that are not deleted, of which a key holds those that were made under it.
+var stockKind = intents.StockKind{
+	Name: "subscriptions", From: "subscriptions WHERE made_by_key = ? AND deleted_at IS NULL", Freed: "delete some",
+}
+
 // insert stores a new subscription and fills in its number. That number is never used again, even after the database has lost
 // commits. inserted is false when the name is taken.
 func insert(tx *database.Tx, s *subscription) (inserted bool, err error) {
@@ -131,8 +137,8 @@ func insert(tx *database.Tx, s *subscription) (inserted bool, err error) {
 		SQL: `INSERT INTO subscriptions (subscription_no, id, subscriber_id, name, intent_no, channel_no, intent_id, channel_id, event_types,
 			message_type, correlation_id, webhook_url, use_endpoint, secret, acknowledge_seconds, max_attempts, created_at,
 			expires_at, cleared, last_number, offered_through, scope, include, compose, digest_seconds, max_chars,
-			made_by, made_by_subject)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			made_by, made_by_subject, made_by_key)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (subscriber_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING subscription_no`,
 		Args: []any{database.Further(newest), s.id, s.subscriber, s.name, database.NullInt(s.intentNo), database.NullInt(s.channelNo),
 			database.NullText(s.intentID), database.NullText(s.channelID), eventTypes,
@@ -140,7 +146,7 @@ func insert(tx *database.Tx, s *subscription) (inserted bool, err error) {
 			database.NullText(s.webhookURL), s.useEndpoint, database.NullText(s.secret), s.acknowledgeSeconds,
 			s.maxAttempts, database.Micros(s.createdAt), database.NullMicros(s.expiresAt), false, int64(0), int64(0), s.scope.Stored(),
 			strings.Join(s.include, ","), s.compose, s.digestSeconds, s.maxChars,
-			database.NullText(s.madeBy), database.NullText(s.madeBySubject)},
+			database.NullText(s.madeBy), database.NullText(s.madeBySubject), database.NullText(s.madeByKey)},
 		Scan: func(row database.Row) error { return row.Scan(&s.no) },
 	})
 	return s.no != 0, err

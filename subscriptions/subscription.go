@@ -42,6 +42,8 @@ type subscription struct {
 	include []string
 	// scope is that of the key with which the subscription was made; nil is everywhere. Nothing outside of it is delivered.
 	scope *caller.Scope
+	// madeByKey is the key under which it is being made; it is not read again.
+	madeByKey string
 
 	// compose lets messages wait until their sender pauses. digestSeconds is for how long ambient messages are gathered into a digest of
 	// at most maxChars characters; both are 0 without digests (subscriptions/waiting).

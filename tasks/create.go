@@ -50,6 +50,9 @@ func (s *Service) CreateTask(ctx context.Context, req *openintentv1.CreateTaskRe
 // create stores the change's task as a new one of the intent.
 func (c *change) create() error {
 	t := c.task
+	if err := c.service.intents.Stock().Take(c.tx, c.caller.KeyID, stockKind.Name); err != nil {
+		return err
+	}
 	t.ID, t.IntentNo, t.IntentID = newID(), c.head.IntentNo, c.head.IntentID
 	t.Status, t.Version = StatusPending, 1
 	met, err := c.dependencies()
@@ -68,7 +71,7 @@ func (c *change) create() error {
 			return err
 		}
 	}
-	return insert(c.tx, t)
+	return insert(c.tx, t, c.caller.KeyID)
 }
 
 // dependencies reports whether every task that this one depends on is completed or skipped. It refuses a reference to

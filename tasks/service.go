@@ -36,6 +36,7 @@ func New(cfg Config) *Service {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
+	cfg.Intents.Stock().Include(stockKind)
 	return &Service{db: cfg.DB, intents: cfg.Intents, logger: cfg.Logger}
 }
 

@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"openintent/database"
+	"openintent/intents"
 	"openintent/jsonvalue"
 	"openintent/pages"
 )
@@ -59,6 +60,22 @@ type row struct {
 
 // TableName is for gorm.
 func (row) TableName() string { return "tasks" }
+
+// madeRow is a new task.
+type madeRow struct {
+	Task      row `gorm:"embedded"`
+	MadeByKey *string
+}
+
+// TableName is for gorm.
+func (madeRow) TableName() string { return "tasks" }
+
+// stockKind is the kind of tasks that have not ended, in intents that have not ended either. A key holds those that were made under it.
+var stockKind = intents.StockKind{
+	Name: "tasks", From: "tasks t JOIN intent_heads h ON h.intent_no = t.intent_no" +
+		" WHERE t.made_by_key = ? AND t.completed_at IS NULL AND h.ended_at IS NULL",
+	Freed: "complete or cancel some",
+}
 
 func (r *row) task() (*Task, error) {
 	t := &Task{
@@ -259,13 +276,13 @@ func connect(tx *database.Tx, tasks []*Task) error {
 	)
 }
 
-// insert stores a new task with its dependencies.
-func insert(tx *database.Tx, t *Task) error {
+// insert stores a new task with its dependencies. keyID is the key under which it is made.
+func insert(tx *database.Tx, t *Task, keyID string) error {
 	r, err := rowOf(t)
 	if err != nil {
 		return err
 	}
-	if err := tx.Gorm().Create(r).Error; err != nil {
+	if err := tx.Gorm().Create(&madeRow{Task: *r, MadeByKey: database.NullText(keyID)}).Error; err != nil {
 		return err
 	}
 	n := len(t.DependsOn)

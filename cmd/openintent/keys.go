@@ -88,6 +88,9 @@ type keyCreateCommand struct {
 	Expires           time.Duration `placeholder:"DURATION" help:"For how long the key is valid (without an end)."`
 	MessagesPerSecond *int64        `placeholder:"N" help:"How many messages the key may send in a second, 0 for no bound (the server's setting)."`
 	BytesPerSecond    *int64        `placeholder:"N" help:"How many bytes the key may send in a second, 0 for no bound (the server's setting)."`
+	RowsPerSecond     *int64        `placeholder:"N" help:"How many rows the key's calls may add or change in a second, 0 for no bound (the server's setting)."`
+
+	StoredBytesPerSecond *int64 `placeholder:"N" help:"How many bytes the key's calls may store in a second, 0 for no bound (the server's setting)."`
 }
 
 // Run prints the key's secret alone on stdout, for scripts, and the rest on stderr.
@@ -101,6 +104,7 @@ func (c *keyCreateCommand) Run(ctx context.Context, to terminal) error {
 		Label: c.Label, Agents: c.Bind, Operator: c.Operator, Roles: c.Role, Intents: c.Intent, Channels: c.Channel,
 		ReadOnly: c.ReadOnly, Human: c.Human,
 		MessagesPerSecond: c.MessagesPerSecond, BytesPerSecond: c.BytesPerSecond,
+		RowsPerSecond: c.RowsPerSecond, StoredBytesPerSecond: c.StoredBytesPerSecond,
 	}
 	if c.Expires != 0 {
 		request.ExpiresAt = timestamppb.New(time.Now().Add(c.Expires))
@@ -216,6 +220,12 @@ func keyFields(k *openintentv1.Key) (shown fields) {
 	}
 	if k.BytesPerSecond != nil {
 		shown.add("bytes per second", strconv.FormatInt(k.GetBytesPerSecond(), 10))
+	}
+	if k.RowsPerSecond != nil {
+		shown.add("rows per second", strconv.FormatInt(k.GetRowsPerSecond(), 10))
+	}
+	if k.StoredBytesPerSecond != nil {
+		shown.add("stored bytes per second", strconv.FormatInt(k.GetStoredBytesPerSecond(), 10))
 	}
 	shown.add("created", clock(k.GetCreatedAt())+" by "+k.GetCreatedBy())
 	shown.add("expires", clock(k.GetExpiresAt()))

@@ -17,7 +17,7 @@ var (
 	writtenTest = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Za-z0-9]+)\(`)
 )
 
-// The tests that the tables of conformance name are there.
+// The tests that the tables of conformance name are there, and so are those that the page of growth names.
 func TestTheTablesOfConformanceNameTestsThatAreThere(t *testing.T) {
 	written := make(map[string]bool)
 	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -38,6 +38,7 @@ func TestTheTablesOfConformanceNameTestsThatAreThere(t *testing.T) {
 	tables, err := filepath.Glob(filepath.Join(root, "docs/doors/conformance*.md"))
 	require.NoError(t, err)
 	require.NotEmpty(t, tables)
+	tables = append(tables, filepath.Join(root, "docs/growth.md"))
 	for _, table := range tables {
 		text, err := os.ReadFile(table)
 		require.NoError(t, err)

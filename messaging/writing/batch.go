@@ -172,6 +172,7 @@ func (b *batch) deliver() {
 			passedOver = passedOver[1:]
 			continue
 		}
+		s.draft.charge(b.outcomes[i])
 		s.done <- b.outcomes[i]
 	}
 }
@@ -214,13 +215,14 @@ func (b *batch) place(head *intents.Head, d *Draft) (m *message.Message, replaye
 	if d.MessageType == message.TypeRequest {
 		head.Follow(b.presences[d.Target].DepartedAt) // a request that the departure does not end has a time after it
 	}
+	d.audited = channel.Audit
 	agents := b.brake(head, channel, d)
 	m, err = b.appender.add(head, channel, b.request(d), d)
 	if err == nil {
 		err = b.noteAnswer(head, channel, d)
 	}
 	if err == nil && d.publishes() {
-		b.publish(m)
+		b.publish(m, d.By.KeyID)
 	}
 	if err == nil && agents != nil {
 		err = b.tellOfBrake(head, channel, m, agents)
@@ -262,7 +264,13 @@ func (b *batch) admit(head *intents.Head, d *Draft) (*channels.Rules, error) {
 	if err := b.refuseInexact(d); err != nil {
 		return nil, err
 	}
-	return s.channel, b.makeRoom(d, s.channel.Audit)
+	if err := b.makeRoom(d, s.channel.Audit); err != nil {
+		return nil, err
+	}
+	if d.publishes() && !s.documentExists(d) {
+		return s.channel, b.intents.Stock().Take(b.tx, d.By.KeyID, StockKind.Name)
+	}
+	return s.channel, nil
 }
 
 // makeRoom refuses a draft for which its intent has no room. The answer to a request ends something.

@@ -18,6 +18,7 @@ func (b *batch) channelByName(d *Draft, s situation) (*channels.Rules, error) {
 	if s.head.Ended() {
 		return nil, message.ErrIntentEnded
 	}
+	d.creates = false
 	channel, err := b.channels.FindOpenByName(b.tx, s.head, d.Name, b.counts)
 	if err != nil {
 		return nil, err
@@ -35,8 +36,9 @@ func (b *batch) channelByName(d *Draft, s situation) (*channels.Rules, error) {
 	if d.Unowned {
 		owner = caller.System
 	}
-	channel, err = b.channels.CreateImplicit(b.tx, s.head, d.Name, owner)
+	channel, err = b.channels.CreateImplicit(b.tx, s.head, d.Name, owner, d.By.KeyID)
 	if err == nil {
+		d.creates = true
 		b.counts[channel.Key] = &channels.Count{}
 	}
 	return channel, err

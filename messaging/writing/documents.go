@@ -4,6 +4,7 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	"openintent/fault"
+	"openintent/intents"
 	"openintent/messaging/message"
 )
 
@@ -20,6 +21,11 @@ var (
 		"The channel has %d documents, which is the most; send the message without being a document, or with the kind of one of these.",
 		MaxDocuments)
 )
+
+// StockKind is the kind of documents, of which a key holds those that were begun under it.
+var StockKind = intents.StockKind{
+	Name: "documents", From: "documents WHERE made_by_key = ?", Freed: "send new contents of those that there are, or delete their channels",
+}
 
 // document is where the message is that is a document's content.
 type document struct {
@@ -52,6 +58,12 @@ func (d *Draft) checkDocument() error {
 		return fault.BadField("expires_in_seconds", "a document does not expire; leave it out")
 	}
 	return nil
+}
+
+// documentExists tells whether the draft, which is a document, only gives one new content.
+func (s situation) documentExists(d *Draft) bool {
+	_, exists := s.documents[d.given.Kind]
+	return exists
 }
 
 // checkReplaced refuses a document that replaces another message than its sender knows of, and one too many.
@@ -106,13 +118,13 @@ func (b *batch) readDocuments() []database.Statement {
 	}}
 }
 
-// publish makes a message that was just stored the content of its document. The message that was it before may be evicted already; then
+// publish makes a message that was just stored under a key the content of its document. The message that was it before may be evicted already; then
 // nobody else removes it.
-func (b *batch) publish(m *message.Message) {
+func (b *batch) publish(m *message.Message, keyID string) {
 	key, kind := m.Key(), m.Conversation.Kind
 	before, existed := b.documents[key][kind]
 	b.documents[key][kind] = document{id: m.ID, position: m.Position, ordinal: m.Ordinal}
-	published := publishedDocument{key: key, kind: kind, position: m.Position}
+	published := publishedDocument{key: key, kind: kind, position: m.Position, keyID: keyID}
 	if existed && before.ordinal <= b.counts[key].Floor {
 		published.replaced = before.position
 	}
@@ -122,7 +134,9 @@ func (b *batch) publish(m *message.Message) {
 // publishedDocument is a new content of a document. replaced is the position of an evicted message that was the content before, which is
 // due for removal; 0 for none.
 type publishedDocument struct {
-	key                channels.Key
+	key channels.Key
+	// keyID is the key that holds the document if it is a new one.
+	keyID              string
 	kind               string
 	position, replaced int64
 }
@@ -133,9 +147,9 @@ func (b publishedBatch) statements(tx *database.Tx) []database.Statement {
 	var statements []database.Statement
 	for _, d := range b {
 		statements = append(statements, database.Statement{
-			SQL: "INSERT INTO documents (intent_no, channel_no, kind, position) VALUES (?, ?, ?, ?)" +
+			SQL: "INSERT INTO documents (intent_no, channel_no, kind, position, made_by_key) VALUES (?, ?, ?, ?, ?)" +
 				" ON CONFLICT (intent_no, channel_no, kind) DO UPDATE SET position = excluded.position",
-			Args: []any{d.key.IntentNo, d.key.ChannelNo, d.kind, d.position},
+			Args: []any{d.key.IntentNo, d.key.ChannelNo, d.kind, d.position, database.NullText(d.keyID)},
 		})
 		if d.replaced != 0 {
 			statements = append(statements, tx.InsertIgnore("evicted_requests",

@@ -63,6 +63,9 @@ type Draft struct {
 
 	Key         string
 	fingerprint [sha256.Size]byte
+
+	// audited and creates are what the last decision about the draft added besides: the log's copy of the message, and its channel.
+	audited, creates bool
 }
 
 // SetContent reads a message's payload and metadata.

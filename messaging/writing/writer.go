@@ -117,7 +117,10 @@ func (w *Writer) Waiting() (drafts, intents int) { return w.queue.waits() }
 func (w *Writer) Submit(ctx context.Context, d *Draft) (*message.Message, bool, error) {
 	s := &submission{draft: d, done: make(chan Outcome, 1)}
 	w.tracing.mark(ctx, s, false)
-	err := d.By.Quota.Take(d.contentBytes())
+	err := d.By.Account.Admit()
+	if err == nil {
+		err = d.By.Quota.Take(d.contentBytes())
+	}
 	if err == nil {
 		err = w.queue.add(s)
 	}
@@ -138,7 +141,10 @@ func (w *Writer) Submit(ctx context.Context, d *Draft) (*message.Message, bool, 
 func (w *Writer) SubmitInTurn(ctx context.Context, d *Draft, done chan Outcome) error {
 	s := &submission{draft: d, done: done}
 	w.tracing.mark(ctx, s, true)
-	err := d.By.Quota.Await(ctx, d.contentBytes())
+	err := d.By.Account.Await(ctx)
+	if err == nil {
+		err = d.By.Quota.Await(ctx, d.contentBytes())
+	}
 	if err == nil {
 		err = w.queue.addInTurn(ctx, s)
 	}

@@ -1,0 +1,73 @@
+package intents
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/database"
+	"openintent/fault"
+	"openintent/fault/faulttest"
+)
+
+// A server that starts learns within a turn what a key holds, and what others make or free.
+func TestAStockIsCountedInTheDatabase(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		other := newStock(h.db, map[string]int64{"intents": 2}, 10)
+		take := func(keyID string) error {
+			return h.db.Write(t.Context(), func(tx *database.Tx) error { return other.Take(tx, keyID, stockOfIntents) })
+		}
+		insert := func(keyID string) (no int64) {
+			require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
+				intent := &Intent{ID: newID(), Status: StatusActive, Constraints: []byte("{}"), State: []byte("{}")}
+				_, err := insertIntent(tx, intent, keyID)
+				no = intent.No
+				return err
+			}))
+			return no
+		}
+		first := insert("key")
+		insert("key")
+		insert("another")
+		insert("")
+		require.NoError(t, take("key"), "nothing is known of the key yet")
+		require.NoError(t, other.Turn(t.Context()))
+		refusal := faulttest.Require(t, take("key"), fault.Quota, "STOCK_FULL")
+		require.Equal(t, "2", refusal.Metadata["max_intents_per_key"])
+		require.NoError(t, take("another"))
+		require.NoError(t, take(""), "the server makes as many as it likes")
+
+		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error { return freeIntent(tx, &Head{IntentNo: first}, h.clock.Now()) }))
+		require.NoError(t, other.Turn(t.Context()))
+		faulttest.Require(t, take("key"), fault.Quota, "STOCK_FULL")
+		h.clock.Advance(stockAge)
+		require.NoError(t, other.Turn(t.Context()), "a count is good for some time")
+		require.NoError(t, take("key"))
+		faulttest.Require(t, take("key"), fault.Quota, "STOCK_FULL")
+	})
+}
+
+// What a transaction took counts once it is stored, and not if it is undone.
+func TestAStockCountsWhatIsStored(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		stock := newStock(h.db, map[string]int64{"intents": 2}, 10)
+		undo := fault.New(fault.Denied, "UNDO", "It is undone.")
+		for range 5 {
+			require.ErrorIs(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
+				require.NoError(t, stock.Take(tx, "key", stockOfIntents))
+				return undo
+			}), undo)
+		}
+		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
+			require.NoError(t, stock.Take(tx, "key", stockOfIntents))
+			require.NoError(t, stock.Take(tx, "key", stockOfIntents))
+			faulttest.Require(t, stock.Take(tx, "key", stockOfIntents), fault.Quota, "STOCK_FULL")
+			return nil
+		}))
+		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
+			faulttest.Require(t, stock.Take(tx, "key", stockOfIntents), fault.Quota, "STOCK_FULL")
+			require.NoError(t, stock.Take(tx, "key", "things without a bound"))
+			return nil
+		}))
+	})
+}
