@@ -172,7 +172,7 @@ func (b *batch) deliver() {
 			passedOver = passedOver[1:]
 			continue
 		}
-		s.done <- b.outcomes[i]
+		s.end(b.outcomes[i])
 	}
 }
 
