@@ -1,7 +1,6 @@
 package intents
 
 import (
-	"slices"
 	"time"
 
 	"openintent/caller"
@@ -180,9 +179,7 @@ func (r *Rules) Names(agent string, now time.Time) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(r.coordinators, func(c Coordinator) bool {
-		return c.AgentID == agent && c.StatusAt(now) != CoordinatorCompleted && c.Status != CoordinatorFailedOver
-	})
+	return r.hasCoordinator(agent, now)
 }
 
 // Require returns nil if the acting agent has the level, and otherwise a refusal that names both levels and where to request

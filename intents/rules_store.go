@@ -82,15 +82,15 @@ func (s *Service) loadRules(tx *database.Tx, intentNos []int64) (map[int64]*Rule
 			loaded[intentNo] = rules
 			return err
 		}),
-		read("intent_no, principal_id, permission, expires_at FROM access_entries", " AND principal_type <> 'group'",
+		read("intent_no, principal_id, permission, granted_by, expires_at FROM access_entries", " AND principal_type <> 'group'",
 			func(row database.Row) error {
 				var intentNo int64
-				var principal, permission string
+				var principal, permission, grantedBy string
 				var expiresAt *int64
-				if err := row.Scan(&intentNo, &principal, &permission, &expiresAt); err != nil {
+				if err := row.Scan(&intentNo, &principal, &permission, &grantedBy, &expiresAt); err != nil {
 					return err
 				}
-				entry := AccessEntry{Permission: parsePermission(permission), ExpiresAt: optionalTime(expiresAt)}
+				entry := AccessEntry{Permission: parsePermission(permission), GrantedBy: grantedBy, ExpiresAt: optionalTime(expiresAt)}
 				entries := of(intentNo).entries
 				entries[principal] = append(entries[principal], entry)
 				return nil

@@ -132,7 +132,7 @@ func (s *Service) AwaitResponses(
 func (s *Service) ask(ctx context.Context, d *writing.Draft, minimum int) (answers, error) {
 	listening := s.hub.ListenFor(d.Sender, wake.RequestTopic(d.ID), wake.ClosingTopic(d.Channel), wake.IntentTopic(d.IntentNo))
 	defer listening.Close()
-	request, replayed, err := s.writer.Submit(ctx, d)
+	request, replayed, err := s.submit(ctx, d)
 	if err != nil {
 		return answers{}, err
 	}

@@ -83,6 +83,9 @@ func (s *Service) takeUp(ctx context.Context, w *window, req *openintentv1.SendM
 // submitInTurn refuses the message if submitting it panics, so that it is answered like any other.
 func (s *Service) submitInTurn(ctx context.Context, d *writing.Draft, done chan writing.Outcome) (err error) {
 	defer fault.Recover(&err)
+	if err := s.piles.admit(ctx, d); err != nil {
+		return err
+	}
 	return s.writer.SubmitInTurn(ctx, d, done)
 }
 

@@ -141,9 +141,17 @@ func (s *Service) send(ctx context.Context, d *writing.Draft) (*openintentv1.Mes
 	if err := s.checked(d); err != nil {
 		return nil, err
 	}
-	m, _, err := s.writer.Submit(ctx, d)
+	m, _, err := s.submit(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	return m.WireWith(d.Given, m.CreatedAt), nil
+}
+
+// submit gives a checked draft to the writer, unless it would be one too many of a stranger's.
+func (s *Service) submit(ctx context.Context, d *writing.Draft) (m *message.Message, replayed bool, err error) {
+	if err := s.piles.admit(ctx, d); err != nil {
+		return nil, false, err
+	}
+	return s.writer.Submit(ctx, d)
 }

@@ -31,6 +31,9 @@ type Config struct {
 	Logger *slog.Logger
 	// MaxPayloadBytes bounds a message's payload and metadata together. It is 256 KiB when zero.
 	MaxPayloadBytes int
+	// MaxUnreadFromStrangers bounds the unread messages of one API key to one agent or role that has no relation to their sender. It is
+	// 10,000 when zero.
+	MaxUnreadFromStrangers int
 	// Retention is how long messages are kept after their intent has ended. It is 24 hours when zero.
 	Retention time.Duration
 	// LookAgain is how long somebody who waits goes at most without looking again, if nothing wakes them. It is 5 seconds
@@ -64,6 +67,7 @@ type Config struct {
 
 const (
 	defaultMaxPayloadBytes = 256 << 10
+	defaultMaxUnread       = 10_000
 	defaultRetention       = 24 * time.Hour
 	defaultLookAgain       = 5 * time.Second
 	defaultRecordEvery     = 500 * time.Millisecond
@@ -92,6 +96,7 @@ type Service struct {
 	offers *offers
 	// inboxes are those for which calls wait here.
 	inboxes *inboxWatches
+	piles   *piles
 
 	followAgent AgentFollower
 	onPurged    []func(tx *database.Tx, intentNo int64) error
@@ -137,6 +142,7 @@ func New(cfg Config) *Service {
 	})
 	s.intents.Stock().Include(writing.StockKind)
 	s.intents.Usage().Include(intents.UsagePart{Table: "message_revisions", Size: "octet_length(payload) + octet_length(metadata)"})
+	s.piles = newPiles(s.db, orDefault(cfg.MaxUnreadFromStrangers, defaultMaxUnread), s.lookAtPile)
 	s.offers = newOffers(s.db, s.logger, orDefault(cfg.RecordEvery, defaultRecordEvery))
 	s.tails = following.New(following.Config{
 		DB: s.db, Reader: s.reader, Hub: s.hub, Logger: s.logger, LookAgain: s.lookAgain, Offered: s.offers.record,
@@ -167,6 +173,7 @@ func (s *Service) keep(entries int) {
 	s.offers.written.Resize(entries)
 	s.offers.marked.Resize(entries)
 	s.writer.Keep(entries)
+	s.piles.keep(entries)
 }
 
 func orDefault[T comparable](value, fallback T) T {

@@ -65,6 +65,7 @@ type Config struct {
 	MaxPayloadBytes  int           `name:"max-payload-bytes" env:"OPENINTENT_MAX_PAYLOAD_BYTES" default:"262144" help:"Bound of a message's payload with its metadata, in bytes."`
 	MaxNameLength    int           `name:"max-name-length" env:"OPENINTENT_MAX_NAME_LENGTH" default:"128" help:"Bound of a channel's name, in characters."`
 	MaxMembers       int           `name:"max-members" env:"OPENINTENT_MAX_MEMBERS" default:"10000" help:"Bound of a channel's member list."`
+	MaxUnread        int           `name:"max-unread-from-strangers" env:"OPENINTENT_MAX_UNREAD_FROM_STRANGERS" default:"10000" help:"How many unread messages one API key may have with an agent that has no relation to their sender, approximately."`
 	Retention        time.Duration `name:"retention" env:"OPENINTENT_RETENTION" default:"24h" help:"How long messages are kept after their intent ended, and unanswered requests without a deadline after their eviction."`
 	EventRetention   time.Duration `name:"event-retention" env:"OPENINTENT_EVENT_RETENTION" default:"0s" help:"How long logged events are kept; of older ones a checkpoint stays. 0 keeps them for ever."`
 	MaxStreams       int           `name:"max-streams" env:"OPENINTENT_MAX_STREAMS" default:"1000" help:"How many streams one caller may have open at once on this server."`
@@ -124,6 +125,7 @@ func DefaultConfig() Config {
 		MaxPayloadBytes:  256 << 10,
 		MaxNameLength:    128,
 		MaxMembers:       10_000,
+		MaxUnread:        10_000,
 		Retention:        24 * time.Hour,
 		MaxStreams:       1000,
 		MaxStreamsPerKey: 10_000,
@@ -158,6 +160,7 @@ func (c Config) validate() error {
 		{"OPENINTENT_MAX_PAYLOAD_BYTES", c.MaxPayloadBytes > 0},
 		{"OPENINTENT_MAX_NAME_LENGTH", c.MaxNameLength > 0},
 		{"OPENINTENT_MAX_MEMBERS", c.MaxMembers > 0},
+		{"OPENINTENT_MAX_UNREAD_FROM_STRANGERS", c.MaxUnread > 0},
 		{"OPENINTENT_RETENTION", c.Retention > 0},
 		{"OPENINTENT_MAX_STREAMS", c.MaxStreams > 0},
 		{"OPENINTENT_MAX_STREAMS_PER_KEY", c.MaxStreamsPerKey > 0},

@@ -48,7 +48,7 @@ func TestEveryMethodReadsOrWrites(t *testing.T) {
 		"IntentService/ListIntents", "IntentService/GetIntent", "IntentService/ListAssignments",
 		"EventService/ListEvents", "EventService/GetEvent", "EventService/VerifyEvents", "EventService/ListTraceEvents",
 		"AccessService/GetAccessControl", "CoordinatorService/GetCoordinator", "CoordinatorService/ListCoordinators",
-		"AgentService/WhoAmI", "AgentService/GetAgent", "AgentService/ListAgents",
+		"AgentService/WhoAmI", "AgentService/GetAgent", "AgentService/ListAgents", "AgentService/ListRefusedSenders",
 		"TaskService/GetTask", "TaskService/ListTasks", "LeaseService/ListLeases",
 		"ChannelService/ListChannels", "ChannelService/GetChannel",
 		"MessageService/ListMessages", "MessageService/GetMessage", "MessageService/AwaitResponses", "MessageService/Subscribe",

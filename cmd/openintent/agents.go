@@ -15,6 +15,9 @@ type agentsCommand struct {
 	List     agentListCommand     `cmd:"" default:"withargs" help:"List the registered agents: the active ones unless asked otherwise."`
 	Register agentRegisterCommand `cmd:"" help:"Register an agent, with a role and capabilities, or change what it has registered."`
 	Show     agentShowCommand     `cmd:"" help:"Show an agent."`
+	Refuse   agentRefuseCommand   `cmd:"" help:"Take no messages of a sender that are addressed to the agent."`
+	Allow    agentAllowCommand    `cmd:"" help:"Take messages of a sender again."`
+	Refused  agentRefusedCommand  `cmd:"" help:"List whom the agent refuses."`
 }
 
 // agentListCommand lists agents.

@@ -79,7 +79,7 @@ func TestExitCodesAndOneLine(t *testing.T) {
 		{"unknown verb", []string{"dance"}, exitUsage, "", "dance"},
 		{"misspelt verb", []string{"chanels"}, exitUsage, "", `did you mean "channels"?`},
 		{"misspelt verb below another", []string{"channels", "crate"}, exitUsage, "", `unexpected argument crate, did you mean "create"?`},
-		{"no such verb below another", []string{"agents", "dance"}, exitUsage, "", "agents takes list, register, show"},
+		{"no such verb below another", []string{"agents", "dance"}, exitUsage, "", "agents takes list, register, show, refuse, allow, refused"},
 		{"too many arguments", []string{"channels", "show", "x", "show"}, exitUsage, "", "unexpected argument show\n"},
 		{"unknown flag", []string{"serve", "--colour"}, exitUsage, "", "--colour"},
 		{"refusal to start", []string{"serve", "--http-addr=0.0.0.0:0"}, exitUsage, "", "no API keys are configured"},

@@ -169,6 +169,18 @@ created  TIME by alice`, masked(alice.does(t, "channels", "show", "team")))
 	})
 }
 
+func TestAgentsRefuseSenders(t *testing.T) {
+	onChannel(t, func(t *testing.T, alice, bob shell) {
+		bob.does(t, "agents", "register")
+		require.Contains(t, bob.does(t, "agents", "refuse", "alice"), "alice\n")
+		require.Equal(t, "SENDER REFUSED SINCE\nalice TIME", squeezed(masked(bob.does(t, "agents", "refused"))))
+		operator := shell{server: alice.server}
+		require.Contains(t, operator.does(t, "agents", "refused", "--of", "bob"), "alice")
+		require.Empty(t, bob.does(t, "agents", "allow", "alice"))
+		require.NotContains(t, bob.does(t, "agents", "refused"), "alice")
+	})
+}
+
 func TestIntentsAgentsAndEvents(t *testing.T) {
 	onChannel(t, func(t *testing.T, alice, bob shell) {
 		operator := shell{server: alice.server}

@@ -173,7 +173,7 @@ func (b *batch) deliver() {
 			continue
 		}
 		s.draft.charge(b.outcomes[i])
-		s.done <- b.outcomes[i]
+		s.end(b.outcomes[i])
 	}
 }
 

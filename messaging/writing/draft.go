@@ -3,6 +3,7 @@ package writing
 import (
 	"cmp"
 	"crypto/sha256"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -60,6 +61,11 @@ type Draft struct {
 
 	// fence is that of the sender's claim on the request that a response answers; 0 without one.
 	fence int64
+
+	// Pile is why the addressee's pile of unread messages has no room for this one; nil if it has. UnderWay, if it is set, counts the draft
+	// until its outcome is known.
+	Pile     *fault.Fault
+	UnderWay *atomic.Int64
 
 	Key         string
 	fingerprint [sha256.Size]byte

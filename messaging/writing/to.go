@@ -62,6 +62,9 @@ func (s situation) targetTakes(d *Draft) error {
 	if s.refused {
 		return message.ErrRefused
 	}
+	if d.Pile != nil {
+		return d.Pile
+	}
 	return nil
 }
 

@@ -83,7 +83,20 @@ func (s *submission) fail(err error) {
 	if s.uncertain {
 		err = message.ErrOutcomeUnknown.Because(err)
 	}
-	s.done <- Outcome{Err: err}
+	s.end(Outcome{Err: err})
+}
+
+// end tells the sender what became of the draft.
+func (s *submission) end(out Outcome) {
+	s.draft.land()
+	s.done <- out
+}
+
+// land says that the draft is under way no more.
+func (d *Draft) land() {
+	if d.UnderWay != nil {
+		d.UnderWay.Add(-1)
+	}
 }
 
 // Outcome is the stored message, or why there is none. replayed is true when the message was stored earlier, under the same
@@ -125,6 +138,7 @@ func (w *Writer) Submit(ctx context.Context, d *Draft) (*message.Message, bool, 
 		err = w.queue.add(s)
 	}
 	if err != nil {
+		d.land()
 		w.noteRefusal(err)
 		return nil, false, err
 	}
@@ -147,6 +161,9 @@ func (w *Writer) SubmitInTurn(ctx context.Context, d *Draft, done chan Outcome) 
 	}
 	if err == nil {
 		err = w.queue.addInTurn(ctx, s)
+	}
+	if err != nil {
+		d.land()
 	}
 	w.noteRefusal(err)
 	return err
