@@ -28,7 +28,7 @@ func (s *Service) ListLeases(
 		return nil, err
 	}
 	var read, present []*Lease
-	err = s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) error {
+	err = s.db.ReadHeavy(ctx, c.Reader(), func(tx *database.Tx) error {
 		around, err := s.viewed(tx, c, req.GetIntentId())
 		if err != nil {
 			return err

@@ -122,7 +122,7 @@ func listenAlso(listening *wake.Listener, listened map[any]struct{}, topics []an
 }
 
 func (s *Service) lookIntoInbox(ctx context.Context, q inboxQuery) (page *inbox, err error) {
-	err = s.db.Read(ctx, func(tx *database.Tx) (err error) {
+	err = s.db.ReadFor(ctx, q.by.Reader(), func(tx *database.Tx) (err error) {
 		page, err = s.readInbox(tx, q)
 		return err
 	})
@@ -132,7 +132,7 @@ func (s *Service) lookIntoInbox(ctx context.Context, q inboxQuery) (page *inbox,
 // inboxMayDiffer tells whether there may be messages by now for a page that was empty. If not, the page takes over the
 // latest state.
 func (s *Service) inboxMayDiffer(ctx context.Context, q inboxQuery, page *inbox) (differs bool, err error) {
-	err = s.db.Read(ctx, func(tx *database.Tx) error {
+	err = s.db.ReadFor(ctx, q.by.Reader(), func(tx *database.Tx) error {
 		later, _, _, err := s.inboxState(tx, q.agent)
 		if err != nil {
 			return err

@@ -48,7 +48,7 @@ func (s *Service) ListSubscriptions(
 		condition, args = condition+" AND s.intent_id = ?", append(args, req.GetIntentId())
 	}
 	var found []summary
-	err = s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) error {
+	err = s.db.ReadHeavy(ctx, c.Reader(), func(tx *database.Tx) error {
 		rows, err := page.Fit(tx, sizeOfRow, subscriptionTable+condition+subscriptionOrder, args...)
 		if err != nil || rows == 0 {
 			return err
@@ -83,7 +83,7 @@ func (s *Service) GetSubscription(
 
 // describe returns a subscription as clients see it now.
 func (s *Service) describe(ctx context.Context, no int64) (wire *openintentv1.Subscription, err error) {
-	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+	err = s.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
 		found, err := summaries(tx, "s.subscription_no = ?", 1, no)
 		switch {
 		case err != nil:
