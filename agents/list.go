@@ -30,7 +30,7 @@ func (s *Service) ListAgents(
 	}
 	response := &openintentv1.ListAgentsResponse{}
 	var agents []*Agent
-	err = s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) (err error) {
+	err = s.db.ReadHeavy(ctx, c.Reader(), func(tx *database.Tx) (err error) {
 		agents, response.Total, err = list(tx, page, filterOf(c, req), after)
 		return err
 	})

@@ -86,7 +86,7 @@ func (s *Service) GetAgent(ctx context.Context, req *openintentv1.GetAgentReques
 		return nil, ErrNotFound
 	}
 	var agent *Agent
-	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+	err = s.db.ReadFor(ctx, c.Reader(), func(tx *database.Tx) (err error) {
 		agent, err = find(tx, req.GetAgentId())
 		return err
 	})

@@ -92,6 +92,19 @@ func (c Caller) MayTakeRole(role string) bool {
 	return c.IsOperator || role == "" || slices.Contains(c.KeyRoles, role) || slices.Contains(c.KeyRoles, AnyRole)
 }
 
+// Reader is the caller as a database.Reader, by which its reads take their turns. This package knows no database.
+func (c Caller) Reader() struct{ Key, Agent string } {
+	return struct{ Key, Agent string }{c.KeyID, c.Agent}
+}
+
+// ReaderOf is the Reader of the context's caller or, for the server's own work for an agent, System with the agent's name.
+func ReaderOf(ctx context.Context, agent string) struct{ Key, Agent string } {
+	if c, ok := From(ctx); ok {
+		return c.Reader()
+	}
+	return Caller{KeyID: System, Agent: agent}.Reader()
+}
+
 type contextKey struct{}
 
 // NewContext returns a context that carries the caller.

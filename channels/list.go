@@ -40,7 +40,7 @@ func (s *Service) ListChannels(
 	page.InPieces(piece)
 	var channels []*openintentv1.Channel
 	var places []listed
-	err = s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) error {
+	err = s.db.ReadHeavy(ctx, c.Reader(), func(tx *database.Tx) error {
 		intentNo, err := s.intents.Resolve(tx, req.GetIntentId())
 		if err != nil {
 			return err

@@ -142,7 +142,7 @@ func (s *Service) GetChannel(ctx context.Context, req *openintentv1.GetChannelRe
 		return nil, err
 	}
 	var answer *openintentv1.Channel
-	err = s.db.Read(ctx, func(tx *database.Tx) error {
+	err = s.db.ReadFor(ctx, c.Reader(), func(tx *database.Tx) error {
 		key, err := s.named(tx, req)
 		if err != nil {
 			return err

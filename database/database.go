@@ -1,7 +1,6 @@
 package database
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,27 +34,6 @@ type Config struct {
 	AsItIs bool
 }
 
-// Connections are how many connections a DB opens at most; a zero means the default. In addition, Ping has one and, on
-// PostgreSQL, the Lane has one, a Notifier has two, InTurn has one, and the watch has one to each host that the URL names, if it
-// names several.
-type Connections struct {
-	// Write are for Write; the default is 8. SQLite always has one writer.
-	Write int
-	// Read are for Read and ReadStatement; the default is 8 on PostgreSQL and 4 on SQLite.
-	Read int
-	// Heavy are for ReadHeavy; the default is 2.
-	Heavy int
-}
-
-// orDefaults replaces what is zero.
-func (c Connections) orDefaults(engine Engine) Connections {
-	reads := postgresReaders
-	if engine == SQLite {
-		reads = sqliteReaders
-	}
-	return Connections{cmp.Or(c.Write, postgresWriters), cmp.Or(c.Read, reads), cmp.Or(c.Heavy, heavyReaders)}
-}
-
 // Hooks let tests inject faults into Write and observe the statements. They get the caller's context.
 type Hooks struct {
 	// BeforeCommit makes the transaction fail before anything is stored, if it returns an error.
@@ -70,6 +48,7 @@ type Hooks struct {
 // DB is an open database. It is safe for concurrent use.
 type DB struct {
 	dialect dialect
+	reads   *line // callers' reads
 	heavy   *line
 	clock   func() time.Time
 	server  *loop.Loop // measures the database's clock; nil if this DB does not follow it
@@ -100,7 +79,7 @@ func open(ctx context.Context, cfg Config, of migrations.Schema) (*DB, error) {
 		return nil, fmt.Errorf("opening the database: %w", err)
 	}
 	db := &DB{dialect: dialect, clock: cfg.Clock, hooks: cfg.Hooks, commitPatience: commitPatience}
-	db.heavy = newLine(cfg.Connections.orDefaults(dialect.engine()).Heavy, heavyWaiting, heavyWaitingEach)
+	db.reads, db.heavy = cfg.Connections.orDefaults(dialect.engine()).lines(dialect.engine())
 	db.close = sync.OnceValue(db.finish)
 	if err := db.start(ctx, cfg, of); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the %s database: %w", dialect.engine(), err), db.Close())
@@ -210,7 +189,7 @@ func (db *DB) Now() time.Time { return db.clock().UTC().Truncate(time.Microsecon
 
 // Ping reports whether the database answers. It does not wait for any reads.
 func (db *DB) Ping(ctx context.Context) error {
-	return db.read(ctx, pinging, func(tx *Tx) error { return tx.Pipeline(Statement{SQL: "SELECT 1"}) })
+	return db.read(ctx, pinging, nil, Reader{}, func(tx *Tx) error { return tx.Pipeline(Statement{SQL: "SELECT 1"}) })
 }
 
 // Moves counts how often another server of the database has become the primary while this DB was open. It counts only if the URL

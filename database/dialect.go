@@ -34,12 +34,19 @@ const (
 	writing       mode = iota
 	writingInLane      // in a Lane
 	reading
-	readingOnce // a single statement, which needs no transaction
+	readingInTurn // for a caller
+	readingOnce   // a single statement, which needs no transaction
 	readingHeavily
 	pinging // a single statement that reads no data
 )
 
 func (m mode) writes() bool { return m == writing || m == writingInLane }
+
+// snapshot reports whether all statements read as of one moment.
+func (m mode) snapshot() bool { return m == reading || m == readingInTurn || m == readingHeavily }
+
+// long reports whether the mode's statements may run long, so that they end with the caller's context.
+func (m mode) long() bool { return m == readingInTurn || m == readingHeavily }
 
 // dialect is the part of the store that differs between the engines.
 type dialect interface {
@@ -85,6 +92,9 @@ type connection interface {
 	run(ctx context.Context, statements []Statement) error
 	// commit does what run does, with COMMIT at the end. If it cannot know whether the commit took place, its error says so.
 	commit(ctx context.Context, statements []Statement) error
+	// interruptible lets the end of the context interrupt statements under way, for drivers that would not do so by themselves. stop ends
+	// that; it is nil if there is nothing to end.
+	interruptible(ctx context.Context) (stop func())
 	// leave returns the connection to its pool. If there is a doubt about the connection's state, leave closes it.
 	leave(doubt error)
 }

@@ -22,9 +22,7 @@ import (
 )
 
 const (
-	postgresWriters = 8
-	postgresReaders = 8
-	postgresOldest  = 15
+	postgresOldest = 15
 
 	connectPatience   = 10 * time.Second
 	statementPatience = 30 * time.Second
@@ -216,10 +214,10 @@ func (p *postgresServer) moves() int64 {
 }
 
 func (p *postgresServer) begin(mode mode) string {
-	switch mode {
-	case writing, writingInLane:
+	switch {
+	case mode.writes():
 		return "BEGIN ISOLATION LEVEL READ COMMITTED"
-	case reading, readingHeavily:
+	case mode.snapshot():
 		return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 	}
 	return ""

@@ -16,8 +16,6 @@ import (
 	"gorm.io/gorm"
 )
 
-const sqliteReaders = 4
-
 var errNoPath = errors.New("the URL of a SQLite database is sqlite::memory: or sqlite: and a path, " +
 	"for example sqlite:openintent.db or sqlite:/var/lib/openintent.db")
 
@@ -131,10 +129,10 @@ func (s *sqliteFile) acquire(ctx context.Context, mode mode) (connection, error)
 }
 
 func (s *sqliteFile) begin(mode mode) string {
-	switch mode {
-	case writing, writingInLane:
+	switch {
+	case mode.writes():
 		return "BEGIN IMMEDIATE"
-	case reading, readingHeavily:
+	case mode.snapshot():
 		return "BEGIN DEFERRED"
 	}
 	return ""

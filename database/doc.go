@@ -6,9 +6,10 @@
 // closures that get a Tx:
 //
 //	Write          changes; commits when the closure returns nil, rolls back on an error or a panic
-//	Read           several statements that see one snapshot; always rolled back
-//	ReadStatement  one statement, which is a snapshot by itself
-//	ReadHeavy      a Read that may take long or return much, such as a page of a list
+//	Read           several statements that see one snapshot; always rolled back; for the server's own work
+//	ReadStatement  one statement, which is a snapshot by itself; also for the server's own work
+//	ReadFor        a Read for a caller, or one that may take long; such reads come in turn
+//	ReadHeavy      a ReadFor that may take longer or return more, such as a page of a list of everything
 //	Lane           writing over a separate connection, for a caller that must never wait behind transactions that wait for locks
 //
 // Within a transaction there are two ways to access a table, for different kinds of statements:
@@ -57,10 +58,16 @@
 //   - Write runs at READ COMMITTED on PostgreSQL, and one at a time on SQLite. Lock, then read, then decide.
 //   - A Write that came first gets its connection first. Reads and writes have separate pools, so many readers cannot delay
 //     the writers.
-//   - Heavy reads have two separate connections, and Ping has one. So however many pages callers request, a Read, a Write and
-//     Ping never wait for them. Callers get the connections for heavy reads in turn (line.go). At most 64 heavy reads of one
-//     caller wait, and 256 in all; further ones are refused.
-//   - Read, ReadStatement and ReadHeavy cannot write.
+//   - Callers' reads come in turn (line.go): the keys in turn, and within a key its agents. At most 10,000 of one key wait for ReadFor, and
+//     40,000 in all; for ReadHeavy these are 64 and 256. Further ones are refused. What the server reads once for many callers has turns
+//     of its own, as a key has.
+//   - ReadFor takes at most three quarters of the connections for reading (connections.go), heavy reads have two separate ones, and Ping has
+//     one. So however much callers read, a Read, a ReadStatement, a Write and Ping never wait for them. On SQLite, which computes in this
+//     process, callers' reads together also leave a processor, if there is more than one; reads and heavy reads then come in turn.
+//   - When the context of ReadFor or ReadHeavy ends, the read leaves the line, or its statement is interrupted. PostgreSQL's driver gives the
+//     connection up for that; SQLite's statements end alone (sqlite_interrupt.go).
+//   - The closure of a read begins no other read for a caller, which would wait for a turn while it has one.
+//   - Read, ReadStatement, ReadFor and ReadHeavy cannot write.
 //   - The closure of Write may run several times and must begin afresh each time.
 //   - Times are bigint microseconds (Micros, Time); text compares by its bytes.
 //   - Notifications are sent after the commit, over a separate connection that does not wait for the disk. Within the

@@ -76,3 +76,10 @@ func (n *Notifier) Alone() bool {
 	defer n.mutex.Unlock()
 	return n.alone
 }
+
+// FreeTurns returns how many reads of ReadFor could begin now.
+func (db *DB) FreeTurns() int {
+	db.reads.places.mutex.Lock()
+	defer db.reads.places.mutex.Unlock()
+	return min(db.reads.free, db.reads.places.free)
+}

@@ -23,6 +23,9 @@ type postgresConnection struct {
 	unanswered <-chan struct{}
 }
 
+// interruptible has nothing to do: when a context ends, the driver makes the server cancel the statement, and gives the connection up.
+func (c *postgresConnection) interruptible(context.Context) func() { return nil }
+
 func (c *postgresConnection) leave(doubt error) {
 	if c.unanswered != nil {
 		go func() {

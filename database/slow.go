@@ -59,14 +59,15 @@ func (s *slowStatements) warn(ctx context.Context, text string, about ...any) {
 	s.log.WarnContext(ctx, text, append(about, "left_out", s.unsaid.Swap(0))...)
 }
 
-// acquire is the dialect's acquire. It returns how long it took if that is measured.
-func (db *DB) acquire(ctx context.Context, mode mode) (conn connection, waited time.Duration, err error) {
+// acquire waits for the reader's turn in a line, unless that is nil, and for a connection. It returns how long that took if it is
+// measured.
+func (db *DB) acquire(ctx context.Context, mode mode, in *line, by Reader) (conn connection, waited time.Duration, err error) {
 	if db.slow == nil {
-		conn, err = db.dialect.acquire(ctx, mode)
+		conn, err = db.acquireNow(ctx, mode, in, by)
 		return conn, 0, err
 	}
 	began := db.slow.now()
-	conn, err = db.dialect.acquire(ctx, mode)
+	conn, err = db.acquireNow(ctx, mode, in, by)
 	waited = db.slow.now().Sub(began)
 	db.slow.connection(ctx, waited)
 	return conn, waited, err

@@ -77,8 +77,11 @@ func TestSlowStatementsOfEachWayToTheDatabase(t *testing.T) {
 		"statement": func(ctx context.Context, db *database.DB, run func(tx *database.Tx) error) error {
 			return db.ReadStatement(ctx, run)
 		},
+		"for a caller": func(ctx context.Context, db *database.DB, run func(tx *database.Tx) error) error {
+			return db.ReadFor(ctx, database.Reader{Key: "k"}, run)
+		},
 		"heavy": func(ctx context.Context, db *database.DB, run func(tx *database.Tx) error) error {
-			return db.ReadHeavy(ctx, "k", run)
+			return db.ReadHeavy(ctx, database.Reader{Key: "k"}, run)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

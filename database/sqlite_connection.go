@@ -20,14 +20,22 @@ type sqliteConnection struct {
 
 	conn       *sql.Conn // nil until the first use, and after a use that left a doubt about its state
 	statements map[string]*sql.Stmt
+	handle     uintptr // SQLite's own of conn; 0 if it is not known
 }
 
-func (c *sqliteConnection) open(ctx context.Context) (err error) {
-	if c.conn == nil {
-		c.conn, err = c.pool.Conn(ctx)
-		c.statements = make(map[string]*sql.Stmt)
+func (c *sqliteConnection) open(ctx context.Context) error {
+	if c.conn != nil {
+		return nil
 	}
-	return err
+	conn, err := c.pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	c.conn, c.statements = conn, make(map[string]*sql.Stmt)
+	return conn.Raw(func(driverConn any) error {
+		c.handle = handleOf(driverConn)
+		return nil
+	})
 }
 
 func (c *sqliteConnection) leave(doubt error) {
@@ -105,8 +113,8 @@ func (c *sqliteConnection) QueryRowContext(ctx context.Context, query string, ar
 }
 
 // uninterrupted returns the context for a statement, or an error if the caller's context has ended. For a context that can end,
-// the driver would start a goroutine per statement, which costs as much as the statement itself. None of our statements runs
-// long.
+// the driver would start a goroutine per statement, which costs as much as the statement itself. What may run long is interrupted
+// otherwise (sqlite_interrupt.go).
 func uninterrupted(ctx context.Context) (context.Context, error) {
 	return context.WithoutCancel(ctx), ctx.Err()
 }

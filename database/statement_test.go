@@ -249,7 +249,8 @@ func TestAReaderDecidesByTheTimeBeforeItsSnapshot(t *testing.T) {
 		for name, read := range map[string]func(fn func(tx *database.Tx) error) error{
 			"Read":          func(fn func(tx *database.Tx) error) error { return db.Read(t.Context(), fn) },
 			"ReadStatement": func(fn func(tx *database.Tx) error) error { return db.ReadStatement(t.Context(), fn) },
-			"ReadHeavy":     func(fn func(tx *database.Tx) error) error { return db.ReadHeavy(t.Context(), "me", fn) },
+			"ReadHeavy":     func(fn func(tx *database.Tx) error) error { return db.ReadHeavy(t.Context(), me, fn) },
+			"ReadFor":       func(fn func(tx *database.Tx) error) error { return db.ReadFor(t.Context(), me, fn) },
 		} {
 			before := db.Now()
 			require.NoError(t, read(func(tx *database.Tx) error {

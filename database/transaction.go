@@ -21,6 +21,10 @@ type Tx struct {
 	gorm *gorm.DB
 	// waited is how long it took to get the connection, if slow statements are logged.
 	waited time.Duration
+	// line is where the transaction must leave, or nil.
+	line *line
+	// interrupts stops what interrupts the statements when the context ends, or is nil.
+	interrupts func()
 	// readAt is the time by which a reader decides. It was read before the first statement.
 	readAt time.Time
 
@@ -64,7 +68,7 @@ func (db *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 
 // write makes one attempt. The transaction that it returns has ended.
 func (db *DB) write(ctx context.Context, mode mode, fn func(tx *Tx) error) (*Tx, error) {
-	tx, err := db.take(ctx, mode)
+	tx, err := db.take(ctx, mode, nil, Reader{})
 	if err != nil {
 		return nil, err
 	}
@@ -102,61 +106,6 @@ func (tx *Tx) done(err error) bool {
 // OnWrite adds a function that runs first in each run of Write. It may, for example, register an AfterCommit that reports what
 // the closure did. Call OnWrite before the first Write.
 func (db *DB) OnWrite(fn func(tx *Tx)) { db.onWrite = append(db.onWrite, fn) }
-
-// Read runs fn on one snapshot of the database, and always rolls back.
-func (db *DB) Read(ctx context.Context, fn func(tx *Tx) error) error {
-	return db.read(ctx, reading, fn)
-}
-
-// ReadStatement runs fn, which makes exactly one statement. One statement is a snapshot by itself, so this saves the round trips
-// that open and end a transaction.
-func (db *DB) ReadStatement(ctx context.Context, fn func(tx *Tx) error) error {
-	return db.read(ctx, readingOnce, fn)
-}
-
-// ReadHeavy is Read for a read that may take long or return much: a page of a list, a part of an export. Such reads have a few
-// separate connections, which callers get in turn. If too many reads are waiting, from this caller or in all, ReadHeavy returns
-// ErrCrowded.
-func (db *DB) ReadHeavy(ctx context.Context, by string, fn func(tx *Tx) error) error {
-	if err := db.heavy.enter(ctx, by); err != nil {
-		return err
-	}
-	defer db.heavy.leave()
-	return db.read(ctx, readingHeavily, fn)
-}
-
-func (db *DB) read(ctx context.Context, mode mode, fn func(tx *Tx) error) error {
-	tx, err := db.take(ctx, mode)
-	if err != nil {
-		return err
-	}
-	defer tx.endRead()
-	if err := fn(tx); err != nil {
-		return err
-	}
-	return tx.failed
-}
-
-// endRead is end for reads. If the rollback costs a round trip, endRead does not wait for it.
-func (tx *Tx) endRead() {
-	if tx.begun && tx.Engine() == PostgreSQL {
-		go tx.end(false)
-		return
-	}
-	tx.end(false)
-}
-
-func (db *DB) take(ctx context.Context, mode mode) (*Tx, error) {
-	conn, waited, err := db.acquire(ctx, mode)
-	if err != nil {
-		return nil, err
-	}
-	tx := &Tx{db: db, ctx: ctx, mode: mode, conn: conn, waited: waited, begin: db.dialect.begin(mode)}
-	if !mode.writes() {
-		tx.readAt = db.Now()
-	}
-	return tx, nil
-}
 
 // commit runs the functions that were registered with BeforeCommit, and commits.
 func (tx *Tx) commit() error {
@@ -208,6 +157,12 @@ func (tx *Tx) opened(statements []Statement) []Statement {
 // end rolls back unless the transaction was committed, and returns the connection to its pool.
 func (tx *Tx) end(committed bool) {
 	tx.endWaiting()
+	if tx.interrupts != nil {
+		tx.interrupts()
+	}
+	if tx.line != nil {
+		defer tx.line.leave()
+	}
 	var doubt error
 	if isLost(tx.failed) {
 		doubt = tx.failed
@@ -222,9 +177,9 @@ func (tx *Tx) end(committed bool) {
 // Engine returns the engine that runs the transaction.
 func (tx *Tx) Engine() Engine { return tx.db.Engine() }
 
-// Snapshot reports whether the transaction reads everything as of one moment, as in Read. A Write sees what other transactions
+// Snapshot reports whether the transaction reads everything as of one moment, as in Read, ReadFor and ReadHeavy. A Write sees what other transactions
 // commit meanwhile, except in rows that it has locked.
-func (tx *Tx) Snapshot() bool { return tx.mode == reading || tx.mode == readingHeavily }
+func (tx *Tx) Snapshot() bool { return tx.mode.snapshot() }
 
 // Now is the time for decisions of this transaction. If the clock cannot be read, the transaction fails.
 //

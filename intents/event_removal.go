@@ -110,7 +110,7 @@ func (s *Service) removeEvents(ctx context.Context, intentNo int64, oldest time.
 // judgeEvents reads and verifies the next piece of a log. It returns the checkpoint that the log has, and the one after the removal of
 // what is old in the piece. It takes no lock, because events never change.
 func (s *Service) judgeEvents(ctx context.Context, intentNo int64, oldest time.Time) (before, next checkpoint, err error) {
-	err = s.db.ReadHeavy(ctx, caller.System, func(tx *database.Tx) error {
+	err = s.db.ReadHeavy(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
 		head, err := ReadHead(tx, intentNo)
 		if err != nil {
 			return err

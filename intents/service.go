@@ -207,7 +207,7 @@ func (s *Service) read(ctx context.Context, fn func(tx *database.Tx, c caller.Ca
 	if err != nil {
 		return err
 	}
-	return s.db.Read(ctx, func(tx *database.Tx) error { return fn(tx, c) })
+	return s.db.ReadFor(ctx, c.Reader(), func(tx *database.Tx) error { return fn(tx, c) })
 }
 
 // readHeavy is read for a page of a list.
@@ -216,7 +216,7 @@ func (s *Service) readHeavy(ctx context.Context, fn func(tx *database.Tx, c call
 	if err != nil {
 		return err
 	}
-	return s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) error { return fn(tx, c) })
+	return s.db.ReadHeavy(ctx, c.Reader(), func(tx *database.Tx) error { return fn(tx, c) })
 }
 
 // write runs a handler's writes in one transaction, for the proven caller.

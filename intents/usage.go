@@ -195,7 +195,7 @@ func (u *Usage) countPart(ctx context.Context, part UsagePart, intentNo int64) (
 type counted struct{ number, last int64 }
 
 func (u *Usage) countRows(ctx context.Context, sql string, bytes *int64, args ...any) (rows counted, err error) {
-	err = u.db.ReadHeavy(ctx, caller.System, func(tx *database.Tx) error {
+	err = u.db.ReadHeavy(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
 		return tx.Pipeline(database.Statement{SQL: sql, Args: args, Scan: func(row database.Row) error {
 			var piece int64
 			err := row.Scan(&piece, &rows.number, &rows.last)

@@ -25,7 +25,7 @@ func (s *Service) ListInvites(
 		return nil, err
 	}
 	var found []*keys.Key
-	err = s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) error {
+	err = s.db.ReadHeavy(ctx, c.Reader(), func(tx *database.Tx) error {
 		if err := s.channels.RequireManager(tx, c, req.GetChannelId()); err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ func (s *Service) ListKeys(ctx context.Context, req *openintentv1.ListKeysReques
 	now := s.db.Now()
 	condition, args := having(req.GetStatus(), database.Micros(now))
 	var keys []*Key
-	err = s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) (err error) {
+	err = s.db.ReadHeavy(ctx, c.Reader(), func(tx *database.Tx) (err error) {
 		keys, err = list(tx, page, condition, args, after)
 		return err
 	})

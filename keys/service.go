@@ -74,11 +74,12 @@ func operator(ctx context.Context) (caller.Caller, error) {
 
 // GetKey returns one key.
 func (s *Service) GetKey(ctx context.Context, req *openintentv1.GetKeyRequest) (*openintentv1.Key, error) {
-	if _, err := operator(ctx); err != nil {
+	c, err := operator(ctx)
+	if err != nil {
 		return nil, err
 	}
 	var shown *openintentv1.Key
-	err := s.db.Read(ctx, func(tx *database.Tx) error {
+	err = s.db.ReadFor(ctx, c.Reader(), func(tx *database.Tx) error {
 		key, err := find(tx, req.GetKeyId())
 		if err != nil {
 			return err

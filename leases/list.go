@@ -30,7 +30,7 @@ func (s *Service) ListLeases(
 	}
 	var read, present []*Lease
 	var now time.Time
-	err = s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) error {
+	err = s.db.ReadHeavy(ctx, c.Reader(), func(tx *database.Tx) error {
 		around, err := s.viewed(tx, c, req.GetIntentId())
 		if err != nil {
 			return err

@@ -24,7 +24,7 @@ type answers struct {
 
 // lookAtAnswers reads the question's state in one snapshot.
 func (s *Service) lookAtAnswers(ctx context.Context, q question) (seen answers, err error) {
-	err = s.db.Read(ctx, func(tx *database.Tx) error {
+	err = s.db.ReadFor(ctx, q.by.Reader(), func(tx *database.Tx) error {
 		found, statements := q.prepare()
 		l, err := s.reader.Snapshot(tx, q.key, []string{q.asker}, statements...)
 		if err != nil {

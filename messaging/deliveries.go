@@ -101,7 +101,7 @@ func (s *Service) ListMessageDeliveries(
 		return nil, err
 	}
 	var records []record
-	err = s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) error {
+	err = s.db.ReadHeavy(ctx, c.Reader(), func(tx *database.Tx) error {
 		l, err := s.reader.Snapshot(tx, key, []string{c.Agent})
 		if err != nil {
 			return err

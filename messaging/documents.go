@@ -29,7 +29,7 @@ func checkDocuments(req *openintentv1.ListMessagesRequest) error {
 func (s *Service) listDocuments(
 	ctx context.Context, key channels.Key, by caller.Caller, kind string,
 ) (found []*message.Message, now time.Time, err error) {
-	err = s.db.Read(ctx, func(tx *database.Tx) error {
+	err = s.db.ReadFor(ctx, by.Reader(), func(tx *database.Tx) error {
 		l, err := s.reader.Snapshot(tx, key, []string{by.Agent})
 		if err != nil {
 			return err

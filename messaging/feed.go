@@ -53,7 +53,7 @@ func (s *Service) ReadFeed(ctx context.Context, feed Feed, after int64, limit in
 	r := feed.reading()
 	r.After, r.Through, r.Limit = after, after+reading.MaxSpan, min(limit, feedPage)
 	var page FeedPage
-	err := s.db.Read(ctx, func(tx *database.Tx) error {
+	err := s.db.ReadFor(ctx, caller.ReaderOf(ctx, feed.By.Agent), func(tx *database.Tx) error {
 		seen, err := s.view(tx, feed, r)
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"openintent/caller"
 	"openintent/database"
 	"openintent/messaging/reading"
 )
@@ -34,7 +35,7 @@ func (s *Service) ReadSome(
 func (s *Service) readPlaces(
 	ctx context.Context, feed Feed, positions []int64, enough func(page *feedView) bool,
 ) (entries []reading.Entry, through int64, err error) {
-	err = s.db.Read(ctx, func(tx *database.Tx) error {
+	err = s.db.ReadFor(ctx, caller.ReaderOf(ctx, feed.By.Agent), func(tx *database.Tx) error {
 		wanted := database.Distinct(slices.Clone(positions))
 		for len(wanted) > 0 {
 			r := feed.reading()

@@ -97,7 +97,7 @@ func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Du
 func (s *Service) lookIntoInbox(ctx context.Context, q inboxQuery) (page *inbox, err error) {
 	var first *inbox
 	for {
-		err = s.db.Read(ctx, func(tx *database.Tx) (err error) {
+		err = s.db.ReadFor(ctx, q.by.Reader(), func(tx *database.Tx) (err error) {
 			page, err = s.readInbox(tx, q)
 			return err
 		})

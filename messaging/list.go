@@ -106,7 +106,7 @@ type listPage struct {
 
 // list returns the retained messages that the caller may see: those after the cursor or, without one, the newest.
 func (s *Service) list(ctx context.Context, key channels.Key, q listing) (page listPage, err error) {
-	err = s.db.Read(ctx, func(tx *database.Tx) error {
+	err = s.db.ReadFor(ctx, q.by.Reader(), func(tx *database.Tx) error {
 		l, err := s.reader.Snapshot(tx, key, []string{q.by.Agent, q.recipient})
 		if err != nil {
 			return err
@@ -216,7 +216,7 @@ func (s *Service) getFrom(
 
 // get returns one retained message that the caller may see.
 func (s *Service) get(ctx context.Context, key channels.Key, by caller.Caller, id string) (m *message.Message, now time.Time, err error) {
-	err = s.db.Read(ctx, func(tx *database.Tx) error {
+	err = s.db.ReadFor(ctx, by.Reader(), func(tx *database.Tx) error {
 		l, err := s.reader.Snapshot(tx, key, []string{by.Agent})
 		if err != nil {
 			return err

@@ -61,7 +61,7 @@ func (s *Service) see(
 	if err != nil {
 		return err
 	}
-	return s.db.Read(ctx, func(tx *database.Tx) error {
+	return s.db.ReadFor(ctx, by.Reader(), func(tx *database.Tx) error {
 		snapshot, err := s.reader.Snapshot(tx, key, []string{acting})
 		if err != nil {
 			return err

@@ -67,13 +67,11 @@ func (s *Service) lookAtSilence(ctx context.Context, d *writing.Draft, request *
 	if err := s.offers.flush(ctx); err != nil {
 		return seen, channel, err
 	}
-	role, read := message.RoleOf(request.Target), s.db.Read
+	role, read := message.RoleOf(request.Target), s.db.ReadFor
 	if role != "" { // very many agents may hold it
-		read = func(ctx context.Context, fn func(tx *database.Tx) error) error {
-			return s.db.ReadHeavy(ctx, d.By.KeyID, fn)
-		}
+		read = s.db.ReadHeavy
 	}
-	err := read(ctx, func(tx *database.Tx) error {
+	err := read(ctx, d.By.Reader(), func(tx *database.Tx) error {
 		statements, whereabouts := agents.WhereaboutsOf(request.Target)
 		if role != "" {
 			statements, whereabouts = agents.WhereaboutsOfRole(role)

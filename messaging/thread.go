@@ -93,7 +93,7 @@ func (t thread) toWire() (*openintentv1.Thread, error) {
 func (s *Service) thread(
 	ctx context.Context, key channels.Key, by caller.Caller, id string, after int64, limit int,
 ) (t thread, err error) {
-	err = s.db.Read(ctx, func(tx *database.Tx) error {
+	err = s.db.ReadFor(ctx, by.Reader(), func(tx *database.Tx) error {
 		l, err := s.reader.Snapshot(tx, key, []string{by.Agent})
 		if err != nil {
 			return err

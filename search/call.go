@@ -51,7 +51,7 @@ func (s *Service) SearchMessages(
 	var p *page
 	asOf := s.db.Now()
 	err = searches.inTurn(bounded, func() error {
-		return s.db.ReadHeavy(bounded, c.KeyID, func(tx *database.Tx) (err error) {
+		return s.db.ReadHeavy(bounded, c.Reader(), func(tx *database.Tx) (err error) {
 			if p, err = s.find(tx, w); err == nil {
 				p.completeThrough, err = completeThrough(tx, asOf)
 			}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"slices"
 
+	"openintent/caller"
 	"openintent/database"
 	"openintent/messaging/message"
 )
@@ -22,7 +23,7 @@ type batch struct {
 // read reads the next part of some logs.
 func (x *indexer) read(ctx context.Context, some []backlog) (*batch, error) {
 	var b *batch
-	err := x.service.db.Read(ctx, func(tx *database.Tx) error {
+	err := x.service.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
 		b = &batch{backlogs: some, through: make([]int64, len(some)), taken: make([]int, len(some))}
 		changed := make([]changes, len(some))
 		share := max(2, x.together/len(some))

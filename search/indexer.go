@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"openintent/caller"
 	"openintent/database"
 	"openintent/intents"
 	"openintent/messaging/message"
@@ -126,7 +127,7 @@ const behindSQL = " FROM intent_heads h LEFT JOIN search_cursors c ON c.intent_n
 // list finds the intents that are behind, those that moved last first.
 func (x *indexer) list(ctx context.Context) (found list, err error) {
 	found.asOf = x.service.db.Now()
-	err = x.service.db.Read(ctx, func(tx *database.Tx) error {
+	err = x.service.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
 		found.behind = nil
 		if err := tx.Pipeline(database.Statement{
 			SQL:  "SELECT version, complete_through FROM search_state WHERE one = 1",

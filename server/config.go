@@ -53,7 +53,7 @@ type Config struct {
 	RepomeshIntent string        `name:"repomesh-intent" env:"OPENINTENT_REPOMESH_INTENT" help:"Id of the intent in which agents meet that speak RepoMesh's protocol; without it, the server makes the intent repomesh at first use."`
 
 	DatabaseWriteConnections int `name:"database-write-connections" env:"OPENINTENT_DATABASE_WRITE_CONNECTIONS" default:"0" help:"How many connections for writing to open to PostgreSQL at most; 0 means 8. SQLite always has one."`
-	DatabaseReadConnections  int `name:"database-read-connections" env:"OPENINTENT_DATABASE_READ_CONNECTIONS" default:"0" help:"How many connections for reading to open at most; 0 means 8 with PostgreSQL and 4 with SQLite."`
+	DatabaseReadConnections  int `name:"database-read-connections" env:"OPENINTENT_DATABASE_READ_CONNECTIONS" default:"0" help:"How many connections for reading to open at most, at least 2; callers' reads take three quarters of them; 0 means 8 with PostgreSQL and 4 with SQLite."`
 	DatabaseHeavyConnections int `name:"database-heavy-connections" env:"OPENINTENT_DATABASE_HEAVY_CONNECTIONS" default:"0" help:"How many connections for large reads, such as pages of lists, to open at most; 0 means 2."`
 
 	LogLevel  string `name:"log-level" env:"OPENINTENT_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"What to log: debug, info, warn or error."`

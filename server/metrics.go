@@ -129,6 +129,20 @@ func (m *metrics) watchQueue(waiting func() (messages, intentsAside int)) {
 	)
 }
 
+// watchReads reports how many callers' reads wait for their turns whenever somebody asks for metrics.
+func (m *metrics) watchReads(waiting func() (reads, heavy int)) {
+	m.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "openintent_reads_waiting",
+			Help: "Callers' reads that wait for their turn: of messages, inboxes, threads, streams and single things.",
+		}, func() float64 { reads, _ := waiting(); return float64(reads) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "openintent_large_reads_waiting",
+			Help: "Callers' large reads that wait for their turn: other lists, searches and verifications.",
+		}, func() float64 { _, heavy := waiting(); return float64(heavy) }),
+	)
+}
+
 // watchSearch reports the state of the search index whenever somebody asks for metrics.
 func (m *metrics) watchSearch(progress func() (behind, indexed int64)) {
 	m.registry.MustRegister(

@@ -18,6 +18,7 @@ import (
 func everyMetric(t *testing.T) map[string][]string {
 	m := newMetrics()
 	m.watchQueue(func() (int, int) { return 0, 0 })
+	m.watchReads(func() (int, int) { return 0, 0 })
 	m.watchSearch(func() (int64, int64) { return 0, 0 })
 	m.end(&call{name: "a"}, codes.OK, time.Second)
 	m.notified(1, 1)

@@ -87,6 +87,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 	})
 	r.invites = invites.New(invites.Config{DB: db, Channels: r.channels, Keys: r.keys, Logger: logger})
 	metrics.watchQueue(r.messaging.Waiting)
+	metrics.watchReads(db.WaitingReads)
 	r.subscriptions = subscriptions.New(subscriptions.Config{
 		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Messaging: r.messaging, Webhooks: sender,
 		Encode: func(m proto.Message) ([]byte, error) { return jsonform.Append(nil, m) },

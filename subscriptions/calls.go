@@ -49,7 +49,7 @@ func (s *Service) ListSubscriptions(
 	}
 	var found []summary
 	var paused map[string]string
-	err = s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) error {
+	err = s.db.ReadHeavy(ctx, c.Reader(), func(tx *database.Tx) error {
 		rows, err := page.Fit(tx, sizeOfRow, subscriptionTable+condition+subscriptionOrder, args...)
 		if err != nil || rows == 0 {
 			return err
@@ -89,7 +89,7 @@ func (s *Service) GetSubscription(
 // describe returns a subscription as clients see it now.
 func (s *Service) describe(ctx context.Context, no int64) (wire *openintentv1.Subscription, err error) {
 	var found []summary
-	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+	err = s.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) (err error) {
 		found, err = summaries(tx, "s.subscription_no = ?", 1, no)
 		return err
 	})

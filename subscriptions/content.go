@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"openintent/caller"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
@@ -96,7 +97,7 @@ func (s *Service) deadLetters(
 ) (letters []*openintentv1.DeadLetter, err error) {
 	for size := 0; limit > 0; {
 		page := min(limit, offerPage)
-		rows, ids, err := s.deadLetterRows(ctx, sub.no, after, page)
+		rows, ids, err := s.deadLetterRows(ctx, sub, after, page)
 		if err != nil {
 			return nil, err
 		}
@@ -126,11 +127,11 @@ func (s *Service) deadLetters(
 
 // deadLetterRows reads dead letters with the ids of their intents.
 func (s *Service) deadLetterRows(
-	ctx context.Context, no, after int64, limit int,
+	ctx context.Context, sub *subscription, after int64, limit int,
 ) (rows []delivery, ids map[int64]string, err error) {
-	err = s.db.Read(ctx, func(tx *database.Tx) error {
+	err = s.db.ReadFor(ctx, caller.ReaderOf(ctx, sub.subscriber), func(tx *database.Tx) error {
 		rows, err = deliveries(tx, "d.subscription_no = ? AND d.dead_at IS NOT NULL AND d.number > ?", " LIMIT ?",
-			no, after, limit)
+			sub.no, after, limit)
 		if err != nil {
 			return err
 		}

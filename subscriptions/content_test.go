@@ -158,7 +158,7 @@ func TestAMessageLargerThanAnAnswerComesAlone(t *testing.T) {
 func (h *house) due(t *testing.T, sub *openintentv1.Subscription) (*subscription, []delivery) {
 	found, err := h.subscriptions.find(asOperator(), sub.GetId())
 	require.NoError(t, err)
-	o, err := h.subscriptions.offering(context.Background(), found.no, offerPage)
+	o, err := h.subscriptions.offering(context.Background(), found, offerPage)
 	require.NoError(t, err)
 	return found, o.due
 }

@@ -190,7 +190,7 @@ func (m *monitor) pollRecords(ctx context.Context, ownLogs []*observer) error {
 	}
 	numbers := make(map[int64]int64, len(nos))
 	var presences map[string]agents.Presence
-	err := m.service.db.Read(ctx, func(tx *database.Tx) error {
+	err := m.service.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
 		var read database.Statement
 		read, presences = agents.PreparePresences(tx, agentIDs)
 		in, argument := tx.In("subscription_no", nos)

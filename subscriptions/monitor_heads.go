@@ -8,6 +8,7 @@ import (
 
 	"openintent/messaging/reading"
 
+	"openintent/caller"
 	"openintent/database"
 	"openintent/intents"
 )
@@ -53,7 +54,7 @@ func (m *monitor) since(now time.Time) time.Time {
 // also a change.
 func (m *monitor) readHeads(ctx context.Context, since time.Time) (map[int64]intents.State, error) {
 	found := make(map[int64]intents.State, len(m.known))
-	err := m.service.db.ReadStatement(ctx, func(tx *database.Tx) error {
+	err := m.service.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
 		moved, read := intents.PrepareMoved(since)
 		err := tx.Pipeline(read)
 		for _, state := range *moved {
@@ -69,7 +70,7 @@ func (m *monitor) readHeads(ctx context.Context, since time.Time) (map[int64]int
 		return moved
 	})
 	for some := range slices.Chunk(older, monitorBatch) {
-		err := m.service.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		err := m.service.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
 			states, read := intents.PrepareStates(tx, some)
 			err := tx.Pipeline(read)
 			for _, state := range *states {
@@ -131,7 +132,7 @@ func (m *monitor) wakeReached(ctx context.Context, changed, ruled []int64) error
 		_, asked := of[intentNo]
 		return !asked
 	})
-	return m.service.db.Read(ctx, func(tx *database.Tx) error {
+	return m.service.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
 		return reading.ReachedBy(tx, changed, ruled, func(intentNo int64, name string) {
 			m.mutex.Lock()
 			defer m.mutex.Unlock()

@@ -7,6 +7,7 @@ import (
 
 	"openintent/messaging/reading"
 
+	"openintent/caller"
 	"openintent/database"
 	"openintent/intents"
 	"openintent/messaging"
@@ -29,10 +30,10 @@ type offering struct {
 }
 
 // offering reads which deliveries are due.
-func (s *Service) offering(ctx context.Context, no int64, limit int) (o offering, err error) {
-	err = s.db.Read(ctx, func(tx *database.Tx) error {
+func (s *Service) offering(ctx context.Context, sub *subscription, limit int) (o offering, err error) {
+	err = s.db.ReadFor(ctx, caller.ReaderOf(ctx, sub.subscriber), func(tx *database.Tx) error {
 		o = offering{}
-		return tx.Pipeline(o.prepare(no, tx.Now(), limit)...)
+		return tx.Pipeline(o.prepare(sub.no, tx.Now(), limit)...)
 	})
 	return o, err
 }

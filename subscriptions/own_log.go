@@ -262,7 +262,7 @@ func (st *ownLogStream) remember(found []numbered) {
 func (st *ownLogStream) deliver(ctx context.Context) error {
 	for {
 		var rows []delivery
-		err := st.service.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+		err := st.service.db.ReadFor(ctx, caller.ReaderOf(ctx, st.sub.subscriber), func(tx *database.Tx) (err error) {
 			rows, err = deliveriesAfter(tx, st.sub.no, st.number, offerPage)
 			return err
 		})

@@ -59,7 +59,7 @@ func (st *ownLogStream) backfillIn(ctx context.Context, now *progress, intentNos
 		targets = append(targets, caller.RolePrefix+st.visible.role)
 	}
 	var places map[int64][]int64
-	err := st.service.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+	err := st.service.db.ReadFor(ctx, caller.ReaderOf(ctx, st.sub.subscriber), func(tx *database.Tx) (err error) {
 		places, err = reading.OpenRequestsTo(tx, targets, intentNos)
 		return err
 	})
@@ -188,7 +188,7 @@ func (v *visibility) note(intentNo int64, messageID string) {
 // logged returns those of some positions of an intent to which deliveries in the agent's log point.
 func (st *ownLogStream) logged(ctx context.Context, intentNo int64, among []int64) (positions map[int64]bool, err error) {
 	positions = make(map[int64]bool)
-	err = st.service.db.ReadStatement(ctx, func(tx *database.Tx) error {
+	err = st.service.db.ReadFor(ctx, caller.ReaderOf(ctx, st.sub.subscriber), func(tx *database.Tx) error {
 		in, argument := tx.In("position", among)
 		return tx.Pipeline(database.Statement{
 			SQL:  "SELECT position FROM subscription_deliveries WHERE subscription_no = ? AND intent_no = ? AND " + in,

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"openintent/caller"
 	"openintent/database"
 )
 
@@ -15,7 +16,7 @@ const posted = "(webhook_url IS NOT NULL OR use_endpoint) AND ended_at IS NULL A
 // postedSubscriptions reads the subscriptions whose deliveries are posted, and which of them have something to post now.
 func (s *Service) postedSubscriptions(ctx context.Context) (found []postedSubscription, due []int64, err error) {
 	now := database.Micros(s.db.Now())
-	err = s.db.Read(ctx, func(tx *database.Tx) error {
+	err = s.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
 		found, due = nil, nil
 		return tx.Pipeline(database.Statement{
 			SQL: "SELECT subscription_no, subscriber_id, intent_no IS NULL FROM subscriptions WHERE " + posted +
@@ -77,7 +78,7 @@ func queuesOf(unfinished []delivery) queues {
 
 // readQueues reads a subscription's queues.
 func (s *Service) readQueues(ctx context.Context, no int64) (found queues, err error) {
-	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+	err = s.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
 		rows, err := deliveries(tx, unfinishedOnly, "", no)
 		found = queuesOf(rows)
 		return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"openintent/agents"
+	"openintent/caller"
 	"openintent/database"
 	"openintent/intents"
 	"openintent/messaging/reading"
@@ -51,7 +52,7 @@ func (g *gatherer) readProgress(ctx context.Context, subscriber string) (*progre
 			return nil, err
 		}
 	}
-	err := g.service.db.Read(ctx, func(tx *database.Tx) error {
+	err := g.service.db.ReadFor(ctx, caller.ReaderOf(ctx, subscriber), func(tx *database.Tx) error {
 		seen = &progress{presence: agents.Presence{AgentID: subscriber}, now: tx.Now(), ahead: ahead}
 		load, loaded := prepareLoad(g.no)
 		read, presences := agents.PreparePresences(tx, []string{subscriber})

@@ -74,7 +74,7 @@ func (r *receiver) receive(
 		}
 	}
 	for {
-		o, err := r.service.offering(ctx, r.sub.no, min(limit, offerPage))
+		o, err := r.service.offering(ctx, r.sub, min(limit, offerPage))
 		if err != nil {
 			return nil, 0, err
 		}

@@ -43,7 +43,7 @@ func (s *Service) leaveOut(
 		return nil
 	}
 	listed := page.GetSubscriptions()
-	return s.db.Read(ctx, func(tx *database.Tx) error {
+	return s.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
 		page.Subscriptions = nil
 		for i, one := range listed {
 			covered, err := coveredIn(tx, scope, found[i].subscription)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"openintent/caller"
 	"openintent/database"
 	"openintent/messaging/reading"
 	"openintent/subscriptions/waiting"
@@ -146,7 +147,7 @@ func without(rows, others []waiting.Message) (left []waiting.Message) {
 
 // readWaiting reads what waits in a subscription.
 func (s *Service) readWaiting(ctx context.Context, no int64) (rows []waiting.Message, err error) {
-	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+	err = s.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
 		return tx.Pipeline(prepareWaiting(tx, []int64{no}, func(_ int64, w waiting.Message) { rows = append(rows, w) }))
 	})
 	return rows, err

@@ -93,7 +93,7 @@ func (s *Service) ListTasks(
 		return nil, err
 	}
 	var tasks []*Task
-	err = s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) error {
+	err = s.db.ReadHeavy(ctx, c.Reader(), func(tx *database.Tx) error {
 		intentNo, err := s.intents.Resolve(tx, req.GetIntentId())
 		if err != nil {
 			return err
@@ -127,7 +127,7 @@ func (s *Service) read(ctx context.Context, fn func(tx *database.Tx, c caller.Ca
 	if err != nil {
 		return err
 	}
-	return s.db.Read(ctx, func(tx *database.Tx) error { return fn(tx, c) })
+	return s.db.ReadFor(ctx, c.Reader(), func(tx *database.Tx) error { return fn(tx, c) })
 }
 
 // readable returns the id of an intent if the caller may read it, and a refusal otherwise.

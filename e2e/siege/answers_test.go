@@ -221,26 +221,7 @@ func listingP50(t *testing.T, by *harness.Caller, channel string, going func() b
 
 func sendMany(t *testing.T, by *harness.Caller, channel string, many int) {
 	t.Helper()
-	stream, err := by.Messages.SendMessages(t.Context())
-	require.NoError(t, err)
-	payload, err := structpb.NewStruct(map[string]any{"text": "one of many"})
-	require.NoError(t, err)
-	sent := make(chan error, 1)
-	go func() {
-		for range many {
-			if err := stream.Send(&openintentv1.SendMessageRequest{ChannelId: channel, Payload: payload}); err != nil {
-				sent <- err
-				return
-			}
-		}
-		sent <- stream.CloseSend()
-	}()
-	for range many {
-		answer, err := stream.Recv()
-		require.NoError(t, err)
-		require.Nil(t, answer.GetRefusal())
-	}
-	require.NoError(t, <-sent)
+	sendAll(t, by, many, &openintentv1.SendMessageRequest{ChannelId: channel, Payload: text("one of many")})
 }
 
 // residentMiB returns the server's memory, as the server itself reports it.

@@ -16,6 +16,10 @@ func TestMain(m *testing.M) {
 		runFlood(order)
 		return
 	}
+	if order, reading := os.LookupEnv(readsVariable); reading {
+		runReads(order)
+		return
+	}
 	harness.Main(m)
 }
 

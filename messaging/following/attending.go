@@ -37,7 +37,7 @@ func (c *commonFacts) of(ctx context.Context, db *database.DB, seen *sharedPage,
 	if c.as == as && c.common.Knows(messages[0]) {
 		return c.common, nil
 	}
-	err := db.Read(ctx, func(tx *database.Tx) (err error) {
+	err := db.ReadFor(ctx, database.Reader{}, func(tx *database.Tx) (err error) {
 		c.common, err = attention.ReadCommon(tx, messages)
 		return err
 	})
@@ -88,7 +88,7 @@ func (f *follower) attend(
 	}
 	if d.DependsOnThread() && !f.facts.threads.Knows(d.Message) {
 		next := append([]attention.Delivery{d}, f.upcoming(found, items[1:], now)...)
-		err = f.tails.DB.Read(ctx, func(tx *database.Tx) (err error) {
+		err = f.tails.DB.ReadFor(ctx, f.by.Reader(), func(tx *database.Tx) (err error) {
 			f.facts.threads, err = attention.ReadThreads(tx, next)
 			return err
 		})
@@ -111,7 +111,7 @@ func (f *follower) commonFor(ctx context.Context, items []reading.Item) (common 
 		return f.tail.facts.of(ctx, f.tails.DB, f.seen, messages)
 	}
 	if !f.facts.common.Knows(messages[0]) {
-		err = f.tails.DB.Read(ctx, func(tx *database.Tx) (err error) {
+		err = f.tails.DB.ReadFor(ctx, f.by.Reader(), func(tx *database.Tx) (err error) {
 			f.facts.common, err = attention.ReadCommon(tx, messages)
 			return err
 		})

@@ -39,7 +39,7 @@ func (f *follower) backfill(ctx context.Context, gained gains) error {
 	limit := reading.FirstChunk
 	for after := int64(0); ; {
 		var found *reading.LogPage
-		err := f.tails.DB.Read(ctx, func(tx *database.Tx) (err error) {
+		err := f.tails.DB.ReadFor(ctx, f.by.Reader(), func(tx *database.Tx) (err error) {
 			found, err = f.openRequests(tx, gained, after, limit)
 			return err
 		})

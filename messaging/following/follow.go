@@ -129,7 +129,7 @@ func (f *follower) begin(ctx context.Context, seen *sharedPage, after *int64) er
 		return message.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(seen.Head.LastPosition, 10))
 	}
 	f.position, f.live = *after, false
-	return f.tails.DB.Read(ctx, func(tx *database.Tx) (err error) {
+	return f.tails.DB.ReadFor(ctx, f.by.Reader(), func(tx *database.Tx) (err error) {
 		f.cursor, err = f.scope.cursorAt(tx, seen, *after)
 		return err
 	})
@@ -220,7 +220,7 @@ func (f *follower) next(ctx context.Context) (found *reading.LogPage, err error)
 		shared.Items = f.seen.since(f.cursor)
 		return &shared, nil
 	}
-	err = f.tails.DB.Read(ctx, func(tx *database.Tx) (err error) {
+	err = f.tails.DB.ReadFor(ctx, f.by.Reader(), func(tx *database.Tx) (err error) {
 		found, err = f.scope.read(f.tails, tx, f)
 		return err
 	})

@@ -285,7 +285,7 @@ func (t *tail) takeOne(seen *sharedPage, stored *wake.Handover) (next *sharedPag
 // look reads the scope anew.
 func (t *tail) look(ctx context.Context, before *sharedPage, agentIDs []string) (next *sharedPage, err error) {
 	defer fault.Recover(&err) // nobody above would contain it
-	err = t.tails.DB.Read(ctx, func(tx *database.Tx) (err error) {
+	err = t.tails.DB.ReadFor(ctx, database.Reader{}, func(tx *database.Tx) (err error) {
 		next, err = t.scope.look(t.tails, tx, before, agentIDs)
 		return err
 	})
