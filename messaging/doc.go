@@ -30,9 +30,11 @@
 // # Inboxes and deliveries
 //
 // An inbox (inbox.go, inbox_state.go) is a state and not a cursor: what waits for an agent now, in every intent that may reach
-// the agent. Which intents these are follows from what names the agent and from the audiences that the writer notes
-// (writing/audience_cache.go). Most of what wakes a call that waits for an inbox is between other agents, so the call first finds out
-// whether anything for its agent may have come.
+// the agent. Its page merges what indexes have of it, in order (inbox_candidates.go), and looks at a bounded number of
+// messages, as a page of a list (list_source.go) and of a thread does. A page that ends because of that says so and leads on,
+// even if it is empty. Which intents these are follows from what names the agent and from the audiences that the writer notes
+// (writing/audience_cache.go). Most of what wakes a call that waits for an inbox is between other agents, so the call first
+// finds out whether anything for its agent may have come.
 //
 // What readers were handed is recorded beside the reading (offers.go). It is noted in memory and written together now and then;
 // it is bounded, and a crash loses it. Senders are told of it, and of receipts (receipts.go), answers and dead letters
