@@ -30,7 +30,9 @@
 // # Inboxes and deliveries
 //
 // An inbox (inbox.go, inbox_state.go) is a state and not a cursor: what waits for an agent now, in every intent that may reach
-// the agent. Which intents these are follows from what names the agent and from the audiences that the writer notes
+// the agent. Its page merges what indexes have of it, in order (inbox_candidates.go), and looks at a bounded number of
+// messages, as a page of a list (list_source.go) and of a thread does. A page that ends because of that says so and leads on,
+// even if it is empty. Which intents these are follows from what names the agent and from the audiences that the writer notes
 // (writing/audience_cache.go).
 //
 // All calls of a replica that wait for one inbox share a watch (inbox_watch.go): one listener, one state and one goroutine that reads.

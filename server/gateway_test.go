@@ -141,9 +141,9 @@ func TestListsAreBareArraysOrObjectsAsTheContractSays(t *testing.T) {
 		{openintentv1.SubscriptionService_FetchDeliveries_FullMethodName, "/v1/subscriptions/s/deliveries", `[]`, &openintentv1.FetchDeliveriesResponse{}},
 		{openintentv1.SubscriptionService_ListDeadLetters_FullMethodName, "/v1/subscriptions/s/dead_letters", `[]`, &openintentv1.ListDeadLettersResponse{}},
 		{openintentv1.MessageService_GetThread_FullMethodName, "/v1/channels/c/messages/m/thread",
-			`{"root":null,"messages":[],"participants":[],"last_position":0,"next_cursor":null,"reactions":[],"claim":null}`, &openintentv1.Thread{}},
+			`{"root":null,"messages":[],"participants":[],"last_position":0,"next_cursor":null,"reactions":[],"claim":null,"bounded":false}`, &openintentv1.Thread{}},
 		{openintentv1.MessageService_GetInbox_FullMethodName, "/v1/agents/a/inbox",
-			`{"items":[],"unread_count":0,"unanswered_count":0,"next_cursor":null}`, &openintentv1.Inbox{}},
+			`{"items":[],"unread_count":0,"unanswered_count":0,"next_cursor":null,"bounded":false,"counts_bounded":false}`, &openintentv1.Inbox{}},
 		{openintentv1.IntentService_ListIntents_FullMethodName, "/v1/intents", `{"intents":[],"total":0,"next_cursor":null}`, &openintentv1.ListIntentsResponse{}},
 		{openintentv1.AgentService_ListAgents_FullMethodName, "/v1/agents", `{"agents":[],"total":0,"next_cursor":null}`, &openintentv1.ListAgentsResponse{}},
 	} {
@@ -164,6 +164,13 @@ func TestALinkLeadsToTheNextPage(t *testing.T) {
 
 	r.gives(listMessages, &openintentv1.ListMessagesResponse{NextSince: proto.String("m1")})
 	require.Empty(t, r.call(t, "GET", "/v1/channels/c/messages", "").header.Get("Link"), "an empty page is the last one")
+
+	// A page that ended because it had looked at enough leads on: to what comes after it, or to the beginning.
+	r.gives(listMessages, &openintentv1.ListMessagesResponse{NextSince: proto.String("t1"), Bounded: true})
+	got = r.call(t, "GET", "/v1/channels/c/messages?kind=k&since=t0", "")
+	require.Equal(t, []string{`</v1/channels/c/messages?kind=k&since=t1>; rel="next"`}, got.header.Values("Link"))
+	got = r.call(t, "GET", "/v1/channels/c/messages?kind=k", "")
+	require.Equal(t, []string{`</v1/channels/c/messages?kind=k&since=1970-01-01T00%3A00%3A00Z>; rel="first"`}, got.header.Values("Link"))
 }
 
 func TestVerifyIsNoEventID(t *testing.T) {

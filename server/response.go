@@ -52,9 +52,7 @@ func completeResponse(ctx context.Context, w http.ResponseWriter, response proto
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	case *openintentv1.ListMessagesResponse:
-		if len(message.GetMessages()) > 0 { // an empty page has nothing after it yet
-			linkNextPage(w, restCallFrom(ctx), "since", message.GetNextSince())
-		}
+		linkMessages(w, restCallFrom(ctx), message)
 	case *openintentv1.ListEventsResponse:
 		linkNextPage(w, restCallFrom(ctx), "cursor", message.GetNextCursor())
 		if removed := message.GetCheckpoint(); removed != nil {
@@ -73,11 +71,30 @@ func completeResponse(ctx context.Context, w http.ResponseWriter, response proto
 	return nil
 }
 
+// fromTheOldest is before every message.
+const fromTheOldest = "1970-01-01T00:00:00Z"
+
+// linkMessages sets the links of a page of messages. An empty page has nothing after it yet, unless it ended because it had looked at
+// enough. If such a page has the newest messages, older ones are found from the first page on.
+func linkMessages(w http.ResponseWriter, call *restCall, page *openintentv1.ListMessagesResponse) {
+	newest := call.query.Get("since") == ""
+	if len(page.GetMessages()) > 0 || page.GetBounded() && !newest {
+		linkNextPage(w, call, "since", page.GetNextSince())
+	}
+	if page.GetBounded() && newest {
+		addLink(w, call, "since", fromTheOldest, "first")
+	}
+}
+
 // linkNextPage sets the link to the next page: the same query, with the cursor as the parameter.
 func linkNextPage(w http.ResponseWriter, call *restCall, parameter, cursor string) {
-	if cursor == "" {
-		return
+	if cursor != "" {
+		addLink(w, call, parameter, cursor, "next")
 	}
+}
+
+// addLink adds a link to the same query with another cursor.
+func addLink(w http.ResponseWriter, call *restCall, parameter, cursor, relation string) {
 	query := make(url.Values, len(call.query)+1)
 	for key, values := range call.query {
 		query[key] = values
@@ -86,7 +103,7 @@ func linkNextPage(w http.ResponseWriter, call *restCall, parameter, cursor strin
 	if parameter == "cursor" {
 		query.Del("offset")
 	}
-	w.Header().Set("Link", "<"+call.path+"?"+query.Encode()+`>; rel="next"`)
+	w.Header().Add("Link", "<"+call.path+"?"+query.Encode()+`>; rel="`+relation+`"`)
 }
 
 // rewriteResponse gives existing clients the forms that they read: agents as a bare array, and the log entry of a

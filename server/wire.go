@@ -80,7 +80,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 	r.messaging = messaging.New(messaging.Config{
 		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Logger: logger,
 		MaxPayloadBytes: cfg.MaxPayloadBytes, MaxUnreadFromStrangers: cfg.MaxUnread, Retention: cfg.Retention, LookAgain: cfg.LookAgain,
-		Notifications: cfg.Notifications, Refusal: refusalForm(logger), Kept: cfg.Kept,
+		Notifications: cfg.Notifications, Refusal: refusalForm(logger), Kept: cfg.Kept, LookedAt: cfg.LookedAt,
 		ObserveBatch: metrics.batchCommitted, ObserveNotifications: metrics.notified, ObserveRefused: metrics.messageRefused,
 		Tracing: traced.ofDrafts(), Handing: traced.ofHanding(),
 		ObserveLoss: metrics.entriesLost,

@@ -109,7 +109,7 @@ func (c *messagesCommand) page(
 		}
 		left -= len(page.GetMessages())
 		// Without a cursor the single page is the newest one; a page after it would not be older.
-		if since == "" || len(page.GetMessages()) == 0 || !all && left <= 0 {
+		if since == "" || len(page.GetMessages()) == 0 && !page.GetBounded() || !all && left <= 0 {
 			return nil
 		}
 		request.Since = page.NextSince

@@ -69,9 +69,14 @@ func (i *waitingInbox) messages() openintentv1.MessageServiceClient {
 // look returns what waits, oldest first: what the agent must or may answer and has neither read nor claimed. A page of the inbox is
 // enough; what comes after it waits longer.
 func (i *waitingInbox) look(ctx context.Context) ([]pointer, error) {
-	page, err := i.messages().GetInbox(ctx, &openintentv1.GetInboxRequest{
+	request := &openintentv1.GetInboxRequest{
 		AgentId: i.agent, Limit: new(int32(largestPage)), Include: []string{"attention"}, Policy: answerable,
-	})
+	}
+	page, err := i.messages().GetInbox(ctx, request)
+	for err == nil && len(page.GetItems()) == 0 && page.NextCursor != nil { // the page had looked at enough messages
+		request.Cursor = page.NextCursor
+		page, err = i.messages().GetInbox(ctx, request)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 const (
 	// eventsListed is how many events a list has unless it says otherwise, and mostEvents how many at most.
 	eventsListed, mostEvents = 50, 500
+	// emptyPages is how many pages one list reads at most while they are empty because each looked at enough messages.
+	emptyPages = 10
 )
 
 // Selection says which events somebody wants.
@@ -47,9 +49,12 @@ func (d *Desk) events(ctx context.Context, channel *openintentv1.Channel, wanted
 // messages lists the messages of a selection, oldest first.
 func (d *Desk) messages(ctx context.Context, channel *openintentv1.Channel, wanted Selection) ([]*openintentv1.Message, error) {
 	limit := int32(max(1, min(wanted.Limit, mostEvents)))
-	page, err := d.Caller.Messages.ListMessages(ctx, &openintentv1.ListMessagesRequest{
-		ChannelId: channel.GetId(), Kind: wanted.Kind, Since: wanted.After, Limit: &limit,
-	})
+	request := &openintentv1.ListMessagesRequest{ChannelId: channel.GetId(), Kind: wanted.Kind, Since: wanted.After, Limit: &limit}
+	page, err := d.Caller.Messages.ListMessages(ctx, request)
+	for n := 1; err == nil && n < emptyPages && request.Since != nil && len(page.GetMessages()) == 0 && page.GetBounded(); n++ {
+		request.Since = page.NextSince
+		page, err = d.Caller.Messages.ListMessages(ctx, request)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -152,6 +152,10 @@ func (s *session) listInbox(ctx context.Context, a *awaited) (gathered, error) {
 		if err != nil {
 			return gathered{}, err
 		}
+		if len(page.Messages) == 0 && page.Next != "" { // as many pages as one call reads were empty
+			a.backlog = &page.Next
+			continue
+		}
 		var before gathered
 		for _, m := range page.Messages {
 			if !before.add(m) {
@@ -186,7 +190,9 @@ func (s *session) listMessages(ctx context.Context, a *awaited) (before gathered
 			}
 			a.backlog = new(m.GetId())
 		}
-		if len(before.messages) > 0 || len(page.GetMessages()) < messagesShown {
+		if page.GetBounded() && a.backlog != nil {
+			a.backlog = page.NextSince
+		} else if len(before.messages) > 0 || len(page.GetMessages()) < messagesShown {
 			return before, nil
 		}
 	}

@@ -31,6 +31,8 @@ type messagesAnswer struct {
 	Unanswered int64 `json:"unanswered,omitempty"`
 	Owed       int   `json:"owed,omitempty"`
 	MoreOwed   bool  `json:"more_owed,omitempty"`
+	// CountsBounded says that there may be more unread or unanswered messages than were counted.
+	CountsBounded bool `json:"counts_bounded,omitempty"`
 }
 
 // inbox returns a page of the caller's inbox, and how much waits for it in all.
@@ -41,6 +43,9 @@ func (s *session) inbox(ctx context.Context, given inboxArguments) (messagesAnsw
 	}
 	return answer, err
 }
+
+// inboxPages is how many pages of the inbox one call reads while they are empty because each looked at enough messages.
+const inboxPages = 10
 
 // inboxPage returns a page of the caller's inbox.
 func (s *session) inboxPage(ctx context.Context, given inboxArguments) (messagesAnswer, error) {
@@ -55,17 +60,22 @@ func (s *session) inboxPage(ctx context.Context, given inboxArguments) (messages
 		request.Policy = []openintentv1.ResponsePolicy{openintentv1.ResponsePolicy(number)}
 	}
 	page, err := s.caller.Messages.GetInbox(ctx, request)
+	for n := 1; err == nil && n < inboxPages && len(page.GetItems()) == 0 && page.NextCursor != nil; n++ {
+		request.Cursor = page.NextCursor
+		page, err = s.caller.Messages.GetInbox(ctx, request)
+	}
 	if err != nil {
 		return messagesAnswer{}, err
 	}
 	answer := messagesAnswer{
 		Messages: []messageAnswer{}, Unread: page.GetUnreadCount(), Unanswered: page.GetUnansweredCount(), Next: page.GetNextCursor(),
+		CountsBounded: page.GetCountsBounded(),
 	}
 	for _, item := range page.GetItems() {
 		answer.Messages = append(answer.Messages, shown(item.GetMessage(), item.GetAttention(), payloadRoom))
 	}
 	if fit := len(thoseThatFit(answer.Messages, false)); given.Limit == nil && fit < len(answer.Messages) {
-		given.Limit = new(int32(fit)) // so that the cursor leads on from the last message that is shown
+		given.Limit, given.Cursor = new(int32(fit)), request.Cursor // so that the cursor leads on from the last message that is shown
 		return s.inboxPage(ctx, given)
 	}
 	return answer, nil

@@ -90,7 +90,7 @@ func (s *session) readPart(ctx context.Context, given readArguments) (any, error
 	if given.Limit == nil {
 		answer.Messages = thoseThatFit(answer.Messages, given.Since == "")
 	}
-	answer.Earlier = given.Since == "" && (full || len(answer.Messages) < len(page.GetMessages()))
+	answer.Earlier = given.Since == "" && (full || page.GetBounded() || len(answer.Messages) < len(page.GetMessages()))
 	if last := len(answer.Messages) - 1; last >= 0 {
 		answer.Next = answer.Messages[last].ID
 	}

@@ -25,7 +25,8 @@ var whoami = newTool("whoami", "Who you are here, your roles and intents, and ho
 		}
 		answer := identityAnswer{
 			Agent: s.caller.Agent, ReadOnly: s.caller.ReadOnly, Intents: []intentAnswer{},
-			Unread: inbox.GetUnreadCount(), Unanswered: inbox.GetUnansweredCount(), MoreIntents: intents.NextCursor != nil,
+			Unread: inbox.GetUnreadCount(), Unanswered: inbox.GetUnansweredCount(), CountsBounded: inbox.GetCountsBounded(),
+			MoreIntents: intents.NextCursor != nil,
 		}
 		if answer.Roles, err = s.roles(ctx); err != nil {
 			return nil, err
@@ -45,11 +46,13 @@ type identityAnswer struct {
 	ReadOnly bool     `json:"read_only,omitempty"`
 	Unread   int64    `json:"unread"`
 	// Unanswered are the requests in the inbox without an answer, and Owed the open obligations.
-	Unanswered  int64          `json:"unanswered"`
-	Owed        int            `json:"owed"`
-	MoreOwed    bool           `json:"more_owed,omitempty"`
-	Intents     []intentAnswer `json:"intents"`
-	MoreIntents bool           `json:"more_intents,omitempty"`
+	Unanswered int64 `json:"unanswered"`
+	Owed       int   `json:"owed"`
+	MoreOwed   bool  `json:"more_owed,omitempty"`
+	// CountsBounded says that there may be more unread or unanswered messages than were counted.
+	CountsBounded bool           `json:"counts_bounded,omitempty"`
+	Intents       []intentAnswer `json:"intents"`
+	MoreIntents   bool           `json:"more_intents,omitempty"`
 }
 
 type intentAnswer struct {

@@ -145,7 +145,9 @@ func (s *session) look(ctx context.Context, g *gathering, channel *openintentv1.
 		g.add(eventOf(m, channel.GetName(), s.room))
 	}
 	cut := len(messages) == fetch || size > nearlyFull
-	if cut && g.reachesOn(fetch) && len(messages) > 0 {
+	if end, err := time.Parse(time.RFC3339Nano, page.GetNextSince()); g.ascending && page.GetBounded() && err == nil {
+		g.reached(end)
+	} else if cut && g.reachesOn(fetch) && len(messages) > 0 {
 		g.reached(messages[len(messages)-1].GetCreatedAt().AsTime())
 	}
 	return nil

@@ -11,8 +11,10 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"openintent/database/databasetest"
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/server"
 )
 
 const (
@@ -258,6 +260,29 @@ func TestWaitForTheInboxGivesWhatWaitsAndThenWhatComes(t *testing.T) {
 		for _, wrong := range []string{"x", "x@", "x@-1", "@1x", "-1"} {
 			require.Equal(t, "INVALID_FIELD", alice.says(t, "wait", arguments{"for": "inbox", "cursor": wrong}).Refused, wrong)
 		}
+	})
+}
+
+// What was read before hides nothing that waits after it, however few messages one page of the inbox looks at.
+func TestTheInboxGoesOnPastWhatWasRead(t *testing.T) {
+	databasetest.EachURL(t, func(t *testing.T, url string) {
+		h := &house{harness.Start(t, harness.Options{URL: url, Configure: func(cfg *server.Config) { cfg.LookedAt = 3 }})}
+		channel := openChannel(t, h, forMembers, "alice", "bob").GetId()
+		alice, bob := h.join(t, "alice"), h.join(t, "bob")
+		for range 12 {
+			sent, err := bob.direct.Messages.SendMessage(t.Context(), &openintentv1.SendMessageRequest{
+				ChannelId: channel, To: new("alice"), Payload: &structpb.Struct{},
+			})
+			require.NoError(t, err)
+			_, err = alice.direct.Messages.MarkInboxRead(t.Context(), &openintentv1.MarkInboxReadRequest{MessageIds: []string{sent.GetId()}})
+			require.NoError(t, err)
+		}
+		bob.says(t, "send", arguments{"channel": channel, "to": "alice", "text": "waits"})
+		page, err := alice.direct.Messages.GetInbox(t.Context(), &openintentv1.GetInboxRequest{})
+		require.NoError(t, err)
+		require.Empty(t, page.GetItems(), "a page of its own shows nothing")
+		require.Equal(t, []string{"waits"}, textsOf(alice.says(t, "inbox", arguments{}).Messages))
+		require.Equal(t, []string{"waits"}, textsOf(alice.says(t, "wait", arguments{"for": "inbox"}).Messages))
 	})
 }
 

@@ -112,8 +112,11 @@ var growing = []string{
 // crowd creates a hundred thousand messages in intents of five messages each, as many in a single intent, and similar
 // rows in the other tables.
 const crowd = `
-INSERT INTO messages (intent_no, position, channel_no, ordinal, id, sender, target, message_type, payload, metadata, created_at)
-	SELECT n, p, 1, p, 'msg_' || n || '_' || p, 'agent-' || (n + p) % 5000, CASE WHEN p % 3 = 0 THEN 'agent-1' END, 'notify', '{}', '{}', p
+INSERT INTO messages (intent_no, position, channel_no, ordinal, id, sender, target, message_type, payload, metadata, created_at,
+		thread_position, thread_id, correlation_position)
+	SELECT n, p, 1, p, 'msg_' || n || '_' || p, 'agent-' || (n + p) % 5000, CASE WHEN p % 3 = 0 THEN 'agent-1' END, 'notify', '{}', '{}', p,
+		CASE WHEN p % 10 = 3 THEN p / 50 * 50 + 1 END, CASE WHEN p % 10 = 3 THEN 'msg_' || n || '_' || p / 50 * 50 + 1 END,
+		CASE WHEN p % 10 = 4 THEN p / 50 * 50 + 1 END
 	FROM (SELECT 1 + i / 5 AS n, i % 5 AS p FROM generate_series(0, 99999) AS i
 		UNION ALL SELECT 50000, i FROM generate_series(1, 100000) AS i) AS place;
 INSERT INTO events (intent_no, sequence, position, id, event_type, actor, payload, created_at, hash)
@@ -216,7 +219,21 @@ func linear(scan node) bool {
 		return false
 	}
 	keyed := strings.Contains(scan.Condition, " AND ") || strings.Contains(scan.Condition, "id = ")
-	return slices.Contains(growing, scan.Relation) && (scan.Condition == "" || !keyed && scan.Filter != "")
+	return slices.Contains(growing, scan.Relation) && (scan.Condition == "" || !keyed && scan.Filter != "" || siftsMembers(scan))
+}
+
+// siftsMembers reports whether a scan reads messages that have nothing to do with each other, to find those of a thread, the answers to a
+// request, or what is for certain recipients. Each of these has an index.
+func siftsMembers(scan node) bool {
+	if scan.Relation != "messages" || strings.Contains(scan.Condition, "id = ") || strings.Contains(scan.Condition, "\"position\" = ") {
+		return false
+	}
+	for _, column := range []string{"thread_position = ", "correlation_position = ", "thread_id = "} {
+		if strings.Contains(scan.Filter, column) {
+			return true
+		}
+	}
+	return false
 }
 
 func connect(t *testing.T, url string) *sql.Conn {

@@ -119,7 +119,8 @@ func (c *Client) ReplyTo(ctx context.Context, channelID, messageID string, reply
 	return c.message(sent), nil
 }
 
-// ListMessages returns one page of messages in the order in which they were sent.
+// ListMessages returns one page of messages in the order in which they were sent. A page with a cursor is not empty unless the list ends:
+// if the server looked at many messages and none was wanted, the call goes on.
 func (c *Client) ListMessages(ctx context.Context, channelID string, selection Selection) ([]*Message, error) {
 	request := &openintentv1.ListMessagesRequest{
 		ChannelId: channelID, Since: optional(selection.Since), To: optional(selection.To),
@@ -130,13 +131,18 @@ func (c *Client) ListMessages(ctx context.Context, channelID string, selection S
 		limit := int32(min(selection.Limit, 1<<30))
 		request.Limit = &limit
 	}
-	listed, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.ListMessagesResponse, error) {
-		return c.raw.Messages.ListMessages(ctx, request)
-	})
-	if err != nil {
-		return nil, err
+	for {
+		listed, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.ListMessagesResponse, error) {
+			return c.raw.Messages.ListMessages(ctx, request)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(listed.GetMessages()) > 0 || !listed.GetBounded() || request.Since == nil {
+			return c.messages(listed.GetMessages()), nil
+		}
+		request.Since = listed.NextSince
 	}
-	return c.messages(listed.GetMessages()), nil
 }
 
 // GetMessage returns a message.

@@ -111,13 +111,17 @@ class Messages:
         correlation_id: str | None,
         thread_id: str | None = None,
     ) -> Steps[list[Message]]:
-        """Reads one page, oldest first: after `since`, or else the newest."""
+        """Reads one page, oldest first: after `since`, or else the newest. After `since` it goes on while pages are empty
+        because the server looked at many messages and none was wanted."""
         request = messages_pb2.ListMessagesRequest(
             channel_id=channel_id, since=since, to=to, limit=limit, correlation_id=correlation_id, thread_id=thread_id
         )
         if message_type is not None:
             request.message_type = number(messages_pb2.MessageType, "MESSAGE_TYPE_", message_type, "message_type")
         page = yield from self.calls.call(methods.LIST_MESSAGES, request)
+        while page.bounded and not page.messages and since is not None:
+            request.since = page.next_since
+            page = yield from self.calls.call(methods.LIST_MESSAGES, request)
         return [message_of(wire) for wire in page.messages]
 
     def get(self, channel_id: str, message_id: str) -> Steps[Message]:

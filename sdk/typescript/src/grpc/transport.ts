@@ -110,10 +110,16 @@ export class GrpcTransport implements Transport {
 
   async listMessages(request: ListMessagesRequest, attempt: Attempt): Promise<Message[]> {
     const messageType = request.messageType && (messageTypes[request.messageType] ?? badWord);
-    const { messages } = await this.connection.call(attempt, (options) =>
-      this.connection.messages.listMessages({ ...request, messageType }, options),
-    );
-    return messages.map(toMessage);
+    for (let since = request.since; ; ) {
+      const { messages, bounded, nextSince } = await this.connection.call(attempt, (options) =>
+        this.connection.messages.listMessages({ ...request, since, messageType }, options),
+      );
+      // A page that looked at many messages, of which none was wanted, leads on.
+      if (messages.length > 0 || !bounded || !since) {
+        return messages.map(toMessage);
+      }
+      since = nextSince;
+    }
   }
 
   async getMessage(channelId: string, messageId: string, attempt: Attempt): Promise<Message> {

@@ -11,6 +11,8 @@ export interface Call {
 export interface Page {
   body: unknown;
   next: string | undefined;
+  /** The cursor of the next page of a list of messages. */
+  nextSince: string | undefined;
 }
 
 /** Builds a path from literal parts and ids, which it escapes. */

@@ -102,12 +102,18 @@ export class RestTransport implements Transport {
   }
 
   async listMessages(request: ListMessagesRequest, attempt: Attempt): Promise<Message[]> {
-    const { since, to, limit, messageType, correlationId, threadId } = request;
-    const query = { since, to, limit, message_type: messageType, correlation_id: correlationId, thread_id: threadId };
-    return list(
-      await this.#call(attempt, { method: "GET", path: path`channels/${request.channelId}/messages`, query }),
-      toMessage,
-    );
+    const { to, limit, messageType, correlationId, threadId } = request;
+    const place = path`channels/${request.channelId}/messages`;
+    for (let since = request.since; ; ) {
+      const query = { since, to, limit, message_type: messageType, correlation_id: correlationId, thread_id: threadId };
+      const { body, nextSince } = await this.#page(attempt, { method: "GET", path: place, query });
+      const messages = list(body, toMessage);
+      // An empty page that leads on looked at many messages, of which none was wanted.
+      if (messages.length > 0 || nextSince === undefined) {
+        return messages;
+      }
+      since = nextSince;
+    }
   }
 
   async getMessage(channelId: string, messageId: string, attempt: Attempt): Promise<Message> {
@@ -212,7 +218,7 @@ export class RestTransport implements Transport {
     const open = linkedAbort(attempt.signal, this.#closed.signal);
     try {
       const response = await this.#request({ ...attempt, signal: open.signal }, call);
-      return { body: await response.json(), next: nextCursor(response) };
+      return { body: await response.json(), next: linked(response, "cursor"), nextSince: linked(response, "since") };
     } catch (thrown) {
       throw fetchError(thrown, open.signal, this.settings.server);
     } finally {
@@ -247,10 +253,10 @@ export class RestTransport implements Transport {
   }
 }
 
-/** Reads the cursor from the Link to the next page. */
-function nextCursor(response: Response): string | undefined {
-  const link = /<[^>]*[?&]cursor=([^&>]+)[^>]*>; rel="next"/.exec(response.headers.get("link") ?? "");
-  return link?.[1];
+/** Reads the cursor, under the name that the list gives it, from the Link to the next page. */
+function linked(response: Response, name: "cursor" | "since"): string | undefined {
+  const link = /<([^>]*)>; rel="next"/.exec(response.headers.get("link") ?? "");
+  return new URLSearchParams(link?.[1]?.split("?")[1] ?? "").get(name) ?? undefined;
 }
 
 function question(verb: string, request: AskRequest, more?: Record<string, unknown>): Call {
