@@ -27,9 +27,7 @@ func (s *Service) ListMessages(
 		messageType: message.TypeFrom(req.GetMessageType(), ""), correlationID: req.GetCorrelationId(), threadID: req.GetThreadId(),
 		kind: req.GetKind(),
 	}
-	if q.limit == 0 {
-		q.limit = reading.MaxPage
-	}
+	q.limit, q.bytes = cmp.Or(q.limit, reading.MaxPage), cmp.Or(int(req.GetMaxBytes()), reading.MaxPageBytes)
 	if err := cmp.Or(caller.CheckText("to", q.recipient), caller.CheckText("correlation_id", q.correlationID),
 		caller.CheckText("kind", q.kind)); err != nil {
 		return nil, err
@@ -50,6 +48,10 @@ func (s *Service) ListMessages(
 		return nil, err
 	}
 	s.offers.record(c.Agent, now, messages...)
+	if req.GetWithoutContents() {
+		answer.Messages = message.ToWireWithoutContents(messages, now)
+		return &answer, nil
+	}
 	answer.Messages, err = message.ToWire(messages, now)
 	return &answer, err
 }
@@ -84,10 +86,12 @@ func (s *Service) reading(ctx context.Context, channelID string) (caller.Caller,
 
 // listing is one call of ListMessages.
 type listing struct {
-	by            caller.Caller
-	since         string
-	recipient     string
-	limit         int
+	by        caller.Caller
+	since     string
+	recipient string
+	limit     int
+	// bytes is how much content the page has at most.
+	bytes         int
 	messageType   message.Type
 	correlationID string
 	threadID      string
@@ -147,7 +151,7 @@ func (q listing) collect(tx *database.Tx, l reading.Snapshot, viewer message.Vie
 		}
 		next = thread.Next
 	}
-	g := gathering{limit: q.limit, keeps: func(m *message.Message) bool { return q.keeps(m, l, viewer) }}
+	g := gathering{limit: q.limit, most: q.bytes, keeps: func(m *message.Message) bool { return q.keeps(m, l, viewer) }}
 	kept, _, err := g.gather(tx, l, next)
 	return q.ordered(kept), err
 }
@@ -155,9 +159,9 @@ func (q listing) collect(tx *database.Tx, l reading.Snapshot, viewer message.Vie
 // gathering is how a page is filled from a list of messages.
 type gathering struct {
 	limit int
-	// bytes is how much of the page is filled from the beginning.
-	bytes int
-	keeps func(m *message.Message) bool
+	// most is how much content the page has at most, and bytes how much of it is filled from the beginning.
+	most, bytes int
+	keeps       func(m *message.Message) bool
 }
 
 // gather reads the list chunk by chunk until the page is full or the list ends. It also tells whether there may be more.
@@ -174,7 +178,7 @@ func (g gathering) gather(
 				continue
 			}
 			g.bytes += m.Size()
-			if len(kept) == g.limit || len(kept) > 0 && g.bytes > reading.MaxPageBytes {
+			if len(kept) == g.limit || len(kept) > 0 && g.bytes > g.most {
 				return kept, true, nil
 			}
 			kept = append(kept, m)
