@@ -2,7 +2,6 @@ package agentchannel
 
 import (
 	"context"
-	"slices"
 
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -10,6 +9,8 @@ import (
 const (
 	// eventsListed is how many events a list has unless it says otherwise, and mostEvents how many at most.
 	eventsListed, mostEvents = 50, 500
+	// mostBytes is how many bytes of payloads a list has at most.
+	mostBytes = 1 << 20
 )
 
 // Selection says which events somebody wants.
@@ -29,29 +30,26 @@ func (d *Desk) Events(ctx context.Context, named string, wanted Selection) ([]Ev
 	if err != nil {
 		return nil, err
 	}
-	return d.events(ctx, channel, wanted)
+	return d.events(ctx, channel, wanted, mostBytes)
 }
 
-func (d *Desk) events(ctx context.Context, channel *openintentv1.Channel, wanted Selection) ([]Event, error) {
-	messages, err := d.messages(ctx, channel, wanted)
-	if err != nil {
-		return nil, err
-	}
-	events := make([]Event, len(messages))
-	for i, m := range messages {
-		events[len(messages)-1-i] = eventOf(m)
-	}
-	return events, nil
-}
-
-// messages lists the messages of a selection, oldest first.
-func (d *Desk) messages(ctx context.Context, channel *openintentv1.Channel, wanted Selection) ([]*openintentv1.Message, error) {
-	limit := int32(max(1, min(wanted.Limit, mostEvents)))
+func (d *Desk) events(ctx context.Context, channel *openintentv1.Channel, wanted Selection, bytes int32) ([]Event, error) {
 	page, err := d.Caller.Messages.ListMessages(ctx, &openintentv1.ListMessagesRequest{
-		ChannelId: channel.GetId(), Kind: wanted.Kind, Since: wanted.After, Limit: &limit,
+		ChannelId: channel.GetId(), Kind: wanted.Kind, Since: wanted.After, Limit: new(wanted.limit()), MaxBytes: &bytes,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return slices.Clip(page.GetMessages()), nil
+	messages := page.GetMessages()
+	events := make([]Event, len(messages))
+	for i, m := range messages {
+		if events[len(messages)-1-i], err = eventOf(m); err != nil {
+			return nil, err
+		}
+		messages[i] = nil // what was read needs far more memory than what is said
+	}
+	return events, nil
 }
+
+// limit returns how many events the list has at most.
+func (s Selection) limit() int32 { return int32(max(1, min(s.Limit, mostEvents))) }
