@@ -62,6 +62,17 @@ func keyOfAddress(tx *database.Tx, address string) (key Key, err error) {
 	return key, err
 }
 
+// ownDocuments are the documents that a channel with an address is made with: its charter and its live state.
+var ownDocuments = []string{"spec", "state"}
+
+// OwnDocuments returns the documents that the channel was made with. They have places of their own.
+func (r *Rules) OwnDocuments() []string {
+	if r.Address == "" {
+		return nil
+	}
+	return ownDocuments
+}
+
 // isAddress tells whether a text has the form of an address.
 func isAddress(text string) bool {
 	letters := len(text) - digits

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -56,7 +57,39 @@ func TestAnAddressGivesNoAccess(t *testing.T) {
 		require.NoError(t, err)
 		h.closeAccess(t, intentID)
 		_, err = h.channels.GetChannel(as("mallory"), byAddress(made.GetAddress()))
-		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
+		forbidden := faulttest.Require(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
+		_, err = h.channels.GetChannel(as("mallory"), byAddress("ZZ99"))
+		require.Equal(t, forbidden, faulttest.Require(t, err, fault.NotFound, "CHANNEL_NOT_FOUND"), "nobody learns whether there is a channel")
+	})
+}
+
+// A key that tries addresses is stopped, whatever it finds at the last ones, and who was let into a channel is not.
+func TestAKeyTriesFewAddresses(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		closed, open := h.intent(t, "alice"), h.intent(t, "alice")
+		h.closeAccess(t, closed)
+		forbidden := h.create(t, "alice", &createRequest{IntentId: closed, Name: "forbidden", Dictatable: true}).GetAddress()
+		public := h.create(t, "alice", &createRequest{IntentId: open, Name: "public", Dictatable: true}).GetAddress()
+		look := func(agent, key, address string) error {
+			who := caller.Caller{Agent: agent, KeyID: key, KeyAgents: []string{agent}}
+			_, err := h.channels.GetChannel(caller.NewContext(t.Context(), who), byAddress(address))
+			return err
+		}
+		require.NoError(t, look("mallory", "m", public))
+		for i := range straysPerMinute {
+			err := look(fmt.Sprint("mallory-", i%2), "m", []string{forbidden, "ZZ99", "no address"}[i%3])
+			faulttest.Require(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
+		}
+		for _, address := range []string{forbidden, "ZZ99", public} {
+			refusal := faulttest.Require(t, look("mallory", "m", address), fault.Quota, "TOO_MANY_WRONG_ADDRESSES")
+			require.Equal(t, 3*time.Second, refusal.RetryAfter)
+		}
+		require.NoError(t, look("alice", "m", forbidden), "who was let in is served, under the same key too")
+		require.NoError(t, look("bob", "b", public), "other keys are")
+		h.clock.Advance(4 * time.Second)
+		require.NoError(t, look("mallory", "m", public))
+		faulttest.Require(t, look("mallory", "m", "ZZ99"), fault.NotFound, "CHANNEL_NOT_FOUND")
+		faulttest.Require(t, look("mallory", "m", "ZZ99"), fault.Quota, "TOO_MANY_WRONG_ADDRESSES")
 	})
 }
 

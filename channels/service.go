@@ -51,8 +51,9 @@ type Service struct {
 	maxNameLength int
 	maxMembers    int
 
-	keys  *lru.Cache[string, Key]
-	rules *intents.EpochCache[Key, *Rules]
+	keys   *lru.Cache[string, Key]
+	strays strays
+	rules  *intents.EpochCache[Key, *Rules]
 
 	onClosing     []closingHook
 	onDeleting    []deletingHook
@@ -79,6 +80,7 @@ func New(cfg Config) *Service {
 		maxNameLength: cmp.Or(cfg.MaxNameLength, defaultMaxNameLength),
 		maxMembers:    cmp.Or(cfg.MaxMembers, defaultMaxMembers),
 		keys:          newKeyCache(cmp.Or(cfg.Kept, keptKeys)),
+		strays:        newStrays(),
 		rules:         intents.NewEpochCache[Key, *Rules](cmp.Or(cfg.Kept, keptRules)),
 	}
 	s.intents.Stock().Include(stockKind)
@@ -135,40 +137,60 @@ func (s *Service) changed(tx *database.Tx, head *intents.Head, keys ...Key) {
 	})
 }
 
-// GetChannel returns one channel to a caller that may read its intent, or is a guest of the channel.
+// GetChannel returns one channel to a caller that may read its intent, or is a guest of the channel. By an address it tells nobody else
+// whether there is a channel, and it bounds how often a key asks in vain.
 func (s *Service) GetChannel(ctx context.Context, req *openintentv1.GetChannelRequest) (*openintentv1.Channel, error) {
 	c, err := caller.Known(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var answer *openintentv1.Channel
-	err = s.db.ReadFor(ctx, c.Reader(), func(tx *database.Tx) error {
-		key, err := s.named(tx, req)
-		if err != nil {
-			return err
-		}
-		head, err := intents.ReadHead(tx, key.IntentNo)
-		if err != nil {
-			return err
-		}
-		rules, err := s.Rules(tx, key, head.Epoch)
-		if err != nil {
-			return err
-		}
-		if !c.Scope.CoversChannel(rules.IntentID, rules.ID) {
-			return ErrChannelNotFound
-		}
-		if err := s.requireSight(tx, c, &head, rules); err != nil {
-			return err
-		}
-		answers, err := s.answers(tx, &head, []*Rules{rules})
-		if err != nil {
-			return err
-		}
-		answer = answers[0]
-		return nil
+	var related bool
+	var now time.Time
+	err = s.db.ReadFor(ctx, c.Reader(), func(tx *database.Tx) (err error) {
+		now = tx.Now()
+		answer, related, err = s.get(tx, c, req)
+		return err
 	})
-	return answer, err
+	if req.Address != nil {
+		err = s.strays.judge(c, now, err, related)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// get returns the channel that a request names, and whether the caller has a relation to it or its intent.
+func (s *Service) get(tx *database.Tx, c caller.Caller, req *openintentv1.GetChannelRequest) (_ *openintentv1.Channel, related bool, _ error) {
+	key, err := s.named(tx, req)
+	if err != nil {
+		return nil, false, err
+	}
+	head, err := intents.ReadHead(tx, key.IntentNo)
+	if err != nil {
+		return nil, false, err
+	}
+	rules, err := s.Rules(tx, key, head.Epoch)
+	if err != nil {
+		return nil, false, err
+	}
+	if !c.Scope.CoversChannel(rules.IntentID, rules.ID) {
+		return nil, false, ErrChannelNotFound
+	}
+	if err := s.requireSight(tx, c, &head, rules); err != nil {
+		return nil, false, err
+	}
+	access, err := s.intents.Rules(tx, key.IntentNo, head.Epoch)
+	if err != nil {
+		return nil, false, err
+	}
+	related = caller.IsGuest(c.Agent) || access.Given(c.Agent, c.IsOperator, head.Now()) > intents.PermissionNone
+	answers, err := s.answers(tx, &head, []*Rules{rules})
+	if err != nil {
+		return nil, false, err
+	}
+	return answers[0], related, nil
 }
 
 // requireRead refuses callers without read access to the intent.

@@ -2,10 +2,16 @@ package doors
 
 import "context"
 
-// Memory counts the bytes that what a caller has sent, and what has not arrived in full, takes in a door.
+// Memory counts the bytes that a caller's requests and answers take in a door.
 type Memory interface {
-	// Hold counts bytes; a negative number gives them back. It reports whether everything is within the caller's bounds.
+	// Hold counts bytes that the caller has sent, where what it sends has not arrived in full; a negative number gives them back. It reports
+	// whether everything is within the caller's bounds.
 	Hold(bytes int64) (within bool)
+	// HoldAnswer counts bytes that the caller has not read yet; a negative number gives them back. While too many are counted, the caller's
+	// next requests are refused.
+	HoldAnswer(bytes int64)
+	// Account returns what is the same for all requests whose bytes are counted together, and comparable; nil if nothing is counted.
+	Account() any
 }
 
 type memoryKey struct{}
@@ -25,4 +31,6 @@ func MemoryOf(ctx context.Context) Memory {
 
 type uncounted struct{}
 
-func (uncounted) Hold(int64) bool { return true }
+func (uncounted) Hold(int64) bool  { return true }
+func (uncounted) HoldAnswer(int64) {}
+func (uncounted) Account() any     { return nil }

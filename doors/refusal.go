@@ -80,6 +80,17 @@ func RefusalOf(err error) Refusal {
 	return refusal
 }
 
+// OwnFailure reports whether an error is a failure that only the door knows of: no refusal, and none of a call, which the server has logged.
+func OwnFailure(err error) bool {
+	var own *fault.Fault
+	if errors.As(err, &own) {
+		_, known := kindsOfFaults[own.Kind]
+		return !known
+	}
+	_, isStatus := status.FromError(err)
+	return err != nil && !isStatus && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}
+
 // internal is all that a caller learns about a failure of the server.
 var internal = Refusal{Code: codes.Internal, Reason: "INTERNAL", Message: "The server failed; the failure has been logged."}
 

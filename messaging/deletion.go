@@ -9,6 +9,7 @@ import (
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/message"
+	"openintent/messaging/writing"
 )
 
 var (
@@ -31,7 +32,7 @@ func (s *Service) DeleteMessage(ctx context.Context, req *openintentv1.DeleteMes
 	var deleted *message.Message
 	var now time.Time
 	// Somebody who sees a request only by its id may delete it too, so that repeats are harmless: a deleted request has expired.
-	err = s.HoldLateMessage(ctx, c, acting, req.GetChannelId(), req.GetMessageId(), func(seen *Sighting) (err error) {
+	err = s.holdDeletable(ctx, c, acting, req.GetChannelId(), req.GetMessageId(), func(seen *Sighting) (err error) {
 		now = seen.Snapshot.Now
 		deleted, err = deleteContent(seen)
 		return err
@@ -79,6 +80,7 @@ func storeDeletion(seen *Sighting) (*message.Message, error) {
 		SQL:  "DELETE FROM message_revisions WHERE intent_no = ? AND position = ?",
 		Args: []any{m.IntentNo, m.Position},
 	})
+	seen.Tx.SendWithCommit(writing.Unpublish(seen.Tx, m, seen.Snapshot.Count.Floor)...)
 	seen.head.RaiseEpoch()
 	return deleted, nil
 }

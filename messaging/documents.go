@@ -14,11 +14,12 @@ import (
 )
 
 // errDocumentsAlone refuses a list of documents that asks for something else, too.
-var errDocumentsAlone = fault.BadField("documents", "it goes with kind only; leave out since, to, limit, message_type, correlation_id and thread_id")
+var errDocumentsAlone = fault.BadField("documents", "it goes with kind and without_contents only; leave out since, to, limit, max_bytes, message_type, correlation_id and thread_id")
 
 // checkDocuments refuses a list of documents that asks for something else, too.
 func checkDocuments(req *openintentv1.ListMessagesRequest) error {
-	if req.Since != nil || req.To != nil || req.Limit != nil || req.MessageType != nil || req.CorrelationId != nil || req.ThreadId != nil {
+	if req.Since != nil || req.To != nil || req.Limit != nil || req.MaxBytes != nil || req.MessageType != nil || req.CorrelationId != nil ||
+		req.ThreadId != nil {
 		return errDocumentsAlone
 	}
 	return nil

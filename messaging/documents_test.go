@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -132,12 +133,10 @@ func TestWhatIsNoDocumentIsRefused(t *testing.T) {
 			_, err := h.messaging.SendMessage(as("alice"), req)
 			faulttest.RequireBadField(t, err, field)
 		}
-		for i := range writing.MaxDocuments {
-			h.send(t, "alice", publishing(id, fmt.Sprint("kind-", i), "x", nil))
-		}
-		_, err := h.messaging.SendMessage(as("alice"), publishing(id, "one more", "x", nil))
-		faulttest.Require(t, err, fault.Quota, "TOO_MANY_DOCUMENTS")
-		h.send(t, "alice", publishing(id, "kind-0", "again", nil))
+		empty := publishing(id, "state", "x", nil)
+		empty.Payload = nil
+		_, err := h.messaging.SendMessage(as("alice"), empty)
+		faulttest.RequireBadField(t, err, "payload")
 		_, err = h.messaging.ListMessages(as("alice"), &listRequest{ChannelId: id, Documents: ptr(true), Limit: ptr(int32(1))})
 		faulttest.RequireBadField(t, err, "documents")
 	})
@@ -152,10 +151,86 @@ func TestDocumentsAreSeenAsMessagesAre(t *testing.T) {
 		faulttest.Require(t, err, fault.Denied, "NOT_A_MEMBER")
 		require.Equal(t, []string{"for members"}, h.documents(t, "bob", id))
 		h.erase(t, "alice", spec)
-		found := h.listed(t, "bob", &listRequest{ChannelId: id, Documents: ptr(true)})
-		require.Len(t, found, 1)
-		require.NotNil(t, found[0].DeletedAt)
-		require.Empty(t, found[0].GetPayload().GetFields())
+		require.Empty(t, h.listed(t, "bob", &listRequest{ChannelId: id, Documents: ptr(true)}))
+	})
+}
+
+// Who does not manage a channel takes only some of the places for documents, and a deletion gives its place back.
+func TestDocumentsHavePlaces(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		refused := func(agent, kind string) {
+			t.Helper()
+			_, err := h.messaging.SendMessage(as(agent), publishing(id, kind, "x", nil))
+			faulttest.Require(t, err, fault.Quota, "TOO_MANY_DOCUMENTS")
+		}
+		for i := range writing.MaxDocumentsOfOthers {
+			h.send(t, "bob", publishing(id, fmt.Sprint("bob-", i), "x", nil))
+		}
+		refused("bob", "one more")
+		refused("carol", "hers")
+		h.send(t, "carol", publishing(id, "bob-0", "anybody changes what there is", nil))
+		for i := range writing.MaxDocuments - writing.MaxDocumentsOfOthers {
+			h.send(t, "creator", publishing(id, fmt.Sprint("creator-", i), "x", nil))
+		}
+		refused("creator", "one more")
+		h.erase(t, "creator", h.listed(t, "creator", &listRequest{ChannelId: id, Documents: ptr(true), Kind: ptr("bob-1")})[0])
+		h.send(t, "creator", publishing(id, "one more", "x", ptr("")))
+		refused("bob", "bob-1")
+	})
+}
+
+// A channel with an address always has places for the charter and the state.
+func TestAChannelsOwnDocumentsHavePlaces(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.create(t, &createRequest{Dictatable: true})
+		for i := range writing.MaxDocumentsOfOthers {
+			h.send(t, "bob", publishing(id, fmt.Sprint("bob-", i), "x", nil))
+		}
+		for i := range 2 {
+			h.send(t, "creator", publishing(id, fmt.Sprint("creator-", i), "x", nil))
+		}
+		_, err := h.messaging.SendMessage(as("creator"), publishing(id, "one more", "x", nil))
+		faulttest.Require(t, err, fault.Quota, "TOO_MANY_DOCUMENTS")
+		h.send(t, "bob", publishing(id, "state", "x", nil))
+		h.send(t, "bob", publishing(id, "spec", "x", nil))
+		require.Len(t, h.documents(t, "bob", id), writing.MaxDocuments)
+	})
+}
+
+// A document that was evicted can be deleted, and is gone then.
+func TestAnEvictedDocumentIsDeleted(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.small(t, 2)
+		state := h.send(t, "alice", publishing(id, "state", "secret", nil))
+		for range 3 {
+			h.say(t, "carol", id, "chatter")
+		}
+		h.removeEvicted(t, id)
+		h.erase(t, "alice", state)
+		require.Empty(t, h.documents(t, "alice", id))
+		h.sweep(t)
+		require.False(t, h.exists(t, state))
+		h.send(t, "bob", publishing(id, "state", "anew", ptr("")))
+	})
+}
+
+// A page ends at as many bytes as its caller asks for, and can leave out what messages say.
+func TestAPageOfSoManyBytes(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		for i := range 4 {
+			h.send(t, "alice", &sendRequest{ChannelId: id, Payload: content(fmt.Sprint(i, strings.Repeat("x", 1000)))})
+		}
+		require.Len(t, h.list(t, "bob", &listRequest{ChannelId: id, MaxBytes: ptr(int32(2500))}), 2)
+		newest := h.listed(t, "bob", &listRequest{ChannelId: id, MaxBytes: ptr(int32(1)), WithoutContents: ptr(true)})
+		require.Len(t, newest, 1, "the first one is there whatever its size")
+		require.Nil(t, newest[0].GetPayload())
+		require.Equal(t, "alice", newest[0].GetSender())
+		h.send(t, "alice", publishing(id, "spec", "charter", nil))
+		spec := h.listed(t, "bob", &listRequest{ChannelId: id, Documents: ptr(true), WithoutContents: ptr(true)})
+		require.Len(t, spec, 1)
+		require.Nil(t, spec[0].GetPayload())
 	})
 }
 

@@ -51,7 +51,7 @@ func (w *inboxWatch) readMoved(ctx context.Context, moved []int64) (whole bool, 
 		return false, nil
 	}
 	later, differs := make(map[int64]intentState, len(moved)), false
-	err = w.service.db.Read(ctx, func(tx *database.Tx) error {
+	err = w.service.db.ReadFor(ctx, caller.ReaderOf(ctx, w.agent), func(tx *database.Tx) error {
 		whole, differs = false, false
 		clear(later)
 		states, statement := intents.PrepareStates(tx, moved)
@@ -108,7 +108,7 @@ func (w *inboxWatch) readWhole(ctx context.Context) error {
 	for {
 		var later inboxState
 		var differs bool
-		err := w.service.db.Read(ctx, func(tx *database.Tx) (err error) {
+		err := w.service.db.ReadFor(ctx, caller.ReaderOf(ctx, w.agent), func(tx *database.Tx) (err error) {
 			if later, _, _, err = w.service.inboxState(tx, w.agent); err != nil || !w.begun {
 				return err
 			}

@@ -27,9 +27,7 @@ func (s *Service) ListMessages(
 		messageType: message.TypeFrom(req.GetMessageType(), ""), correlationID: req.GetCorrelationId(), threadID: req.GetThreadId(),
 		kind: req.GetKind(), lookAt: s.lookedAt,
 	}
-	if q.limit == 0 {
-		q.limit = reading.MaxPage
-	}
+	q.limit, q.bytes = cmp.Or(q.limit, reading.MaxPage), cmp.Or(int(req.GetMaxBytes()), reading.MaxPageBytes)
 	if err := cmp.Or(caller.CheckText("to", q.recipient), caller.CheckText("correlation_id", q.correlationID),
 		caller.CheckText("kind", q.kind)); err != nil {
 		return nil, err
@@ -48,6 +46,10 @@ func (s *Service) ListMessages(
 		return nil, err
 	}
 	s.offers.record(c.Agent, page.now, page.messages...)
+	if req.GetWithoutContents() {
+		answer.Messages = message.ToWireWithoutContents(page.messages, page.now)
+		return &answer, nil
+	}
 	answer.Messages, err = message.ToWire(page.messages, page.now)
 	return &answer, err
 }
@@ -82,10 +84,12 @@ func (s *Service) reading(ctx context.Context, channelID string) (caller.Caller,
 
 // listing is one call of ListMessages.
 type listing struct {
-	by            caller.Caller
-	since         string
-	recipient     string
-	limit         int
+	by        caller.Caller
+	since     string
+	recipient string
+	limit     int
+	// bytes is how much content the page has at most.
+	bytes         int
 	messageType   message.Type
 	correlationID string
 	threadID      string
@@ -150,7 +154,7 @@ func (q listing) collect(tx *database.Tx, l reading.Snapshot, viewer message.Vie
 		page.next = q.next(nil, l)
 		return page, err
 	}
-	g := gathering{limit: q.limit, keeps: func(m *message.Message) bool { return q.keeps(m, l, viewer) }}
+	g := gathering{limit: q.limit, most: q.bytes, keeps: func(m *message.Message) bool { return q.keeps(m, l, viewer) }}
 	kept, more, err := g.gather(tx, l, source.Next)
 	if err != nil {
 		return page, err
@@ -166,9 +170,9 @@ func (q listing) collect(tx *database.Tx, l reading.Snapshot, viewer message.Vie
 // gathering is how a page is filled from a list of messages.
 type gathering struct {
 	limit int
-	// bytes is how much of the page is filled from the beginning.
-	bytes int
-	keeps func(m *message.Message) bool
+	// most is how much content the page has at most, and bytes how much of it is filled from the beginning.
+	most, bytes int
+	keeps       func(m *message.Message) bool
 }
 
 // gather reads the list chunk by chunk until the page is full or the list ends. It also tells whether there may be more.
@@ -185,7 +189,7 @@ func (g gathering) gather(
 				continue
 			}
 			g.bytes += m.Size()
-			if len(kept) == g.limit || len(kept) > 0 && g.bytes > reading.MaxPageBytes {
+			if len(kept) == g.limit || len(kept) > 0 && g.bytes > g.most {
 				return kept, true, nil
 			}
 			kept = append(kept, m)

@@ -49,6 +49,12 @@ func evenLate(s *Sighting) bool {
 	return s.Message.Ordinal > s.Snapshot.Count.Floor && message.Visible(s.Message, s.Viewer) || spared(s)
 }
 
+// deletable also finds documents that were evicted.
+func deletable(s *Sighting) bool {
+	c := s.Message.Conversation
+	return evenLate(s) || c != nil && c.Document && message.Visible(s.Message, s.Viewer)
+}
+
 // answerable also finds requests that were evicted or have expired, as a reply does.
 func answerable(s *Sighting) bool {
 	return s.Message.Type == message.TypeRequest && message.Visible(s.Message, s.Viewer) || listed(s)
@@ -79,6 +85,11 @@ func (s *Service) HoldMessage(ctx context.Context, by caller.Caller, acting, cha
 // HoldLateMessage is HoldMessage for a message whose time may be over: it finds what GetMessage finds.
 func (s *Service) HoldLateMessage(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
 	return s.hold(ctx, by, acting, channelID, messageID, evenLate, do)
+}
+
+// holdDeletable is HoldLateMessage for a deletion. It also finds a document that was evicted, because it may be the content still.
+func (s *Service) holdDeletable(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
+	return s.hold(ctx, by, acting, channelID, messageID, deletable, do)
 }
 
 // HoldAnswerable is HoldMessage for what concerns the answer to a request. As a reply does, it also finds a request that was

@@ -123,7 +123,7 @@ func readThread(
 		return t, err
 	}
 	t.now = l.Now
-	g := gathering{limit: limit + 1, keeps: shows} // one more, to know whether the page is the last one
+	g := gathering{limit: limit + 1, most: reading.MaxPageBytes, keeps: shows} // one more, to know whether the page is the last one
 	if shows(root) {
 		t.root, g.bytes = root, root.Size()
 	}

@@ -49,7 +49,7 @@ var doorMakers = map[string]func(connection grpc.ClientConnInterface, options ga
 		})
 	},
 	"agent-channel": func(connection grpc.ClientConnInterface, options gatewayOptions, cfg Config) door {
-		return agentchannel.New(agentchannel.Config{Connection: connection, Options: agentChannels(options, cfg)})
+		return agentchannel.New(agentchannel.Config{Connection: connection, Logger: options.Logger, Options: agentChannels(options, cfg)})
 	},
 	"repomesh": func(connection grpc.ClientConnInterface, options gatewayOptions, cfg Config) door {
 		return newRepomesh(connection, options, cfg)
@@ -195,6 +195,21 @@ func (d *doorway) admit(w *trackedWriter, r *http.Request) (who caller.Caller, l
 // Hold counts what a caller has sent through a door on its account.
 func (w *trackedWriter) Hold(bytes int64) (within bool) {
 	return w.account == nil || w.account.holdRequest(bytes)
+}
+
+// HoldAnswer counts what a door has for a caller, and the caller has not read, on the caller's account.
+func (w *trackedWriter) HoldAnswer(bytes int64) {
+	if w.account != nil {
+		w.account.holdAnswer(bytes)
+	}
+}
+
+// Account returns the caller's account.
+func (w *trackedWriter) Account() any {
+	if w.account == nil {
+		return nil
+	}
+	return w.account
 }
 
 // stop tells the doors whose connections last to end them.

@@ -15,6 +15,8 @@ type Creation struct {
 	Title     string  `json:"title"`
 	CreatedBy string  `json:"created_by"`
 	Intent    *string `json:"intent_id"`
+	// Open lets everyone in who has a key of this server.
+	Open bool `json:"open"`
 }
 
 // Created tells of a new channel.
@@ -26,7 +28,13 @@ type Created struct {
 	CreatedAt string `json:"created_at"`
 	IntentID  string `json:"intent_id"`
 	ChannelID string `json:"channel_id"`
+	// Open is true if everyone with a key may take part, because the creation said so.
+	Open bool `json:"open"`
 }
+
+// errOpenInIntent refuses a channel that would be open in an intent that decides that itself.
+var errOpenInIntent = fault.BadField("open",
+	"is for a channel that gets an intent of its own; leave out intent_id, or give access to that intent.")
 
 const (
 	// longestTitle is how many characters a title has at most, because it is the channel's name.
@@ -35,18 +43,23 @@ const (
 	listedEvents = 10_000
 )
 
-// Create makes a channel. Without an intent it gets one of its own, which is closed to everyone but the creator: the others come by invite,
-// or because the creator gives them access.
+// Create makes a channel. Without an intent it gets one of its own. That is closed to everyone but the creator, unless the channel is to be
+// open: the others come by invite, or because the creator gives them access.
 func (d *Desk) Create(ctx context.Context, wanted Creation) (*Created, error) {
 	name, err := nameOf(wanted.Title)
 	if err != nil {
 		return nil, err
 	}
 	intentID := ""
-	if wanted.Intent != nil {
+	switch {
+	case wanted.Intent != nil && wanted.Open:
+		return nil, errOpenInIntent
+	case wanted.Intent != nil:
 		intentID = *wanted.Intent
-	} else if intentID, err = d.ownIntent(ctx, wanted.Title); err != nil {
-		return nil, err
+	default:
+		if intentID, err = d.ownIntent(ctx, wanted); err != nil {
+			return nil, err
+		}
 	}
 	channel, err := d.Caller.Channels.CreateChannel(ctx, &openintentv1.CreateChannelRequest{
 		IntentId: intentID, Name: name, Dictatable: true, Options: &openintentv1.ChannelOptions{MaxMessages: new(int64(listedEvents))},
@@ -57,14 +70,18 @@ func (d *Desk) Create(ctx context.Context, wanted Creation) (*Created, error) {
 	return &Created{
 		ID: channel.GetAddress(), URL: d.url(channel), Title: titleOf(channel), CreatedBy: channel.GetCreatedBy(),
 		CreatedAt: moment(channel.GetCreatedAt().AsTime()), IntentID: channel.GetIntentId(), ChannelID: channel.GetId(),
+		Open: wanted.Open,
 	}, nil
 }
 
 // ownIntent makes the intent of a channel that names none.
-func (d *Desk) ownIntent(ctx context.Context, title string) (string, error) {
+func (d *Desk) ownIntent(ctx context.Context, wanted Creation) (string, error) {
+	policy := openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED
+	if wanted.Open {
+		policy = openintentv1.AccessPolicy_ACCESS_POLICY_OPEN
+	}
 	intent, err := d.Caller.Intents.CreateIntent(ctx, &openintentv1.CreateIntentRequest{
-		Title: title, Status: openintentv1.IntentStatus_INTENT_STATUS_ACTIVE.Enum(),
-		DefaultPolicy: openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED.Enum(),
+		Title: wanted.Title, Status: openintentv1.IntentStatus_INTENT_STATUS_ACTIVE.Enum(), DefaultPolicy: &policy,
 	})
 	return intent.GetId(), err
 }

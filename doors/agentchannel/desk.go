@@ -29,6 +29,8 @@ type Desk struct {
 	Caller *doors.Caller
 	// Base begins the URLs that the caller reads; empty where it reads none.
 	Base string
+	// Named is true if the caller says in X-Agent-ID who it is, which the commands of the page then do, too.
+	Named bool
 }
 
 func (o Options) now() time.Time {
@@ -58,29 +60,21 @@ func (d *Desk) document(ctx context.Context, named, kind string) (*Event, error)
 	if err != nil {
 		return nil, err
 	}
-	documents, err := d.documents(ctx, channel)
-	if err != nil {
-		return nil, err
+	found, err := d.documentIn(ctx, channel, kind)
+	if err == nil && found == nil {
+		err = errNoDocument(kind)
 	}
-	found := documents[kind]
-	if found == nil {
-		return nil, errNoDocument(kind)
-	}
-	event := eventOf(found)
-	return &event, nil
+	return found, err
 }
 
-// documents returns the present contents of a channel's documents, by kind. A deleted one is none.
-func (d *Desk) documents(ctx context.Context, channel *openintentv1.Channel) (map[string]*openintentv1.Message, error) {
-	page, err := d.Caller.Messages.ListMessages(ctx, &openintentv1.ListMessagesRequest{ChannelId: channel.GetId(), Documents: new(true)})
-	if err != nil {
+// documentIn returns the present content of a channel's document; nil if there is none.
+func (d *Desk) documentIn(ctx context.Context, channel *openintentv1.Channel, kind string) (*Event, error) {
+	page, err := d.Caller.Messages.ListMessages(ctx, &openintentv1.ListMessagesRequest{
+		ChannelId: channel.GetId(), Documents: new(true), Kind: &kind,
+	})
+	if err != nil || len(page.GetMessages()) == 0 {
 		return nil, err
 	}
-	found := make(map[string]*openintentv1.Message)
-	for _, m := range page.GetMessages() {
-		if m.DeletedAt == nil {
-			found[m.GetKind()] = m
-		}
-	}
-	return found, nil
+	event, err := eventOf(page.GetMessages()[0])
+	return &event, err
 }

@@ -1,7 +1,9 @@
 package agentchannel
 
 import (
+	"bufio"
 	"io"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -9,12 +11,15 @@ import (
 	"google.golang.org/grpc"
 
 	"openintent/doors"
+	"openintent/jsonvalue"
 )
 
 // Config is what the door needs.
 type Config struct {
 	// Connection leads to the contract; required.
 	Connection grpc.ClientConnInterface
+	// Logger receives the failures of the door itself; nil discards them.
+	Logger *slog.Logger
 	Options
 }
 
@@ -22,21 +27,30 @@ type Config struct {
 type Door struct {
 	config   Config
 	underWay underWay
+	makers   makers
 }
 
 // New makes the door.
-func New(config Config) *Door { return &Door{config: config} }
+func New(config Config) *Door {
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Door{config: config}
+}
 
-// ServeHTTP answers one request.
+// pieceWritten is how many bytes of an answer are written at a time.
+const pieceWritten = 32 << 10
+
+// ServeHTTP answers one request. What the answer says counts on the caller's account until it is written; the form that it takes on the way
+// needs no more memory than a piece.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, err := d.answer(r)
 	if err != nil {
-		refusal := doors.RefusalOf(err)
-		d.Refuse(w, refusal.HTTPStatus(), refusal)
+		d.fail(w, r, err)
 		return
 	}
 	header := w.Header()
-	header.Set("Content-Type", answer.contentType)
+	header.Set("Content-Type", contentTypes[answer.form])
 	header.Set("Cache-Control", "no-store")
 	header.Set("Vary", "Accept")
 	if answer.etag != "" {
@@ -45,16 +59,35 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if answer.location != "" {
 		header.Set("Location", answer.location)
 	}
-	header.Set("Content-Length", strconv.Itoa(len(answer.body)))
+	if answer.next != "" {
+		header.Set("Link", "<"+answer.next+`>; rel="next"`)
+	}
+	account := doors.MemoryOf(r.Context())
+	account.HoldAnswer(int64(len(answer.text)))
+	defer account.HoldAnswer(-int64(len(answer.text)))
 	w.WriteHeader(answer.status)
-	_, _ = w.Write(answer.body)
+	out := bufio.NewWriterSize(w, pieceWritten)
+	answer.form.write(out, answer.said, answer.text)
+	_ = out.Flush()
 }
 
-// answered is an answer in the form that the request asks for.
+// fail refuses a request, and logs a failure of the door itself. The server logs those of calls.
+func (d *Door) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if doors.OwnFailure(err) {
+		d.config.Logger.ErrorContext(r.Context(), "an agent channel's answer failed", "verb", r.Method, "path", r.URL.EscapedPath(), "error", err)
+	}
+	refusal := doors.RefusalOf(err)
+	d.Refuse(w, refusal.HTTPStatus(), refusal)
+}
+
+// answered is an answer, and the form that the request asks for.
 type answered struct {
-	status                      int
-	contentType, etag, location string
-	body                        []byte
+	status               int
+	form                 format
+	etag, location, next string
+	// said is the answer, and text its JSON.
+	said any
+	text []byte
 }
 
 // answer finds out who calls and what for, and does it.
@@ -76,19 +109,26 @@ func (d *Door) answer(r *http.Request) (*answered, error) {
 		return nil, err
 	}
 	defer leave()
-	desk := &Desk{Options: d.config.Options, Caller: who, Base: baseOf(r)}
+	done, err := d.makers.enter(r.Context(), doors.MemoryOf(r.Context()).Account())
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	desk := &Desk{Options: d.config.Options, Caller: who, Base: baseOf(r), Named: r.Header.Get("X-Agent-ID") != ""}
 	said, err := route.do(desk, r, route.channel)
 	if err != nil {
 		return nil, err
 	}
-	made := &answered{status: route.status, contentType: contentTypes[form]}
+	made := &answered{status: route.status, form: form, said: said}
 	switch said := said.(type) {
 	case *Event:
 		made.etag = said.ID
 	case *Created:
 		made.location = root + "/" + said.ID
+	case *Listing:
+		made.next = said.link(r.URL.Query())
 	}
-	made.body, err = form.write(said)
+	made.text, err = inJSON(said)
 	return made, err
 }
 
@@ -114,10 +154,17 @@ func readBody(r *http.Request) ([]byte, error) {
 	return io.ReadAll(r.Body)
 }
 
-// help tells a caller without a key what a URL of this door is. It says nothing about the channel in the URL.
-const help = "This is the address of an agent channel. It takes a key. If the URL that you were given has a #, what stands behind the # is the " +
-	"key: send it as the header Authorization: Bearer KEY, and leave the # and what follows out of the request, as in " +
-	"curl -H \"Authorization: Bearer KEY\" 'URL?format=md'. The answer says what the channel is and how to take part."
+// help tells a caller without a key, or with one that opens nothing here, what a URL of this door is. It says nothing about the channel in the
+// URL, not even whether there is one.
+const (
+	help = "This is the address of an agent channel. It takes a key. If the URL that you were given has a #, what stands behind the # is the " +
+		"key: send it as the header Authorization: Bearer KEY, and leave the # and what follows out of the request, as in " +
+		"curl -H \"Authorization: Bearer KEY\" 'URL?format=md'. The answer says what the channel is and how to take part."
+	helpWithoutAccess = "This is the address of an agent channel, if there is one here: a log that agents share, which only those see who were " +
+		"let in. If the URL that you were given has a #, what stands behind the # is a key that opens the channel: send it in place of yours, " +
+		"as in curl -H \"Authorization: Bearer KEY\" 'URL?format=md'. Otherwise ask who gave you the URL for an invite (POST URL/invite makes " +
+		"one), or for access to the intent of the channel under the name of your own key."
+)
 
 // Refuse answers a request that is refused, with the reason and the sentence.
 func (d *Door) Refuse(w http.ResponseWriter, status int, refusal doors.Refusal) {
@@ -130,13 +177,18 @@ func (d *Door) Refuse(w http.ResponseWriter, status int, refusal doors.Refusal) 
 			said[name] = value
 		}
 	}
-	if status == http.StatusUnauthorized {
+	switch {
+	case status == http.StatusUnauthorized:
 		said["help"] = help
+	case refusal.Reason == "CHANNEL_NOT_FOUND":
+		said["help"] = helpWithoutAccess
 	}
 	body, err := inJSON(said)
 	if err != nil {
-		body = nil // texts and a number always have a JSON form
+		body = []byte("{}") // texts and a number always have a JSON form
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	out := bufio.NewWriterSize(w, pieceWritten)
+	jsonvalue.WriteLines(out, body)
+	_ = out.Flush()
 }

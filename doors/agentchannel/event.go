@@ -1,9 +1,11 @@
 package agentchannel
 
 import (
+	"encoding/json"
 	"time"
 
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/jsonvalue"
 )
 
 // The kinds that the protocol defines. Others are free.
@@ -19,22 +21,25 @@ func isDocument(kind string) bool { return kind == kindSpec || kind == kindState
 
 // Event is one event as readers of the protocol see it. The server vouches for all but what stands in Payload.
 type Event struct {
-	ID        string         `json:"id"`
-	Kind      string         `json:"kind"`
-	Author    string         `json:"author"`
-	CreatedAt string         `json:"created_at"`
-	Type      string         `json:"type,omitempty"`
-	To        string         `json:"to,omitempty"`
-	Edited    bool           `json:"edited,omitempty"`
-	Deleted   bool           `json:"deleted,omitempty"`
-	Payload   map[string]any `json:"payload"`
+	ID        string `json:"id"`
+	Kind      string `json:"kind"`
+	Author    string `json:"author"`
+	CreatedAt string `json:"created_at"`
+	Type      string `json:"type,omitempty"`
+	To        string `json:"to,omitempty"`
+	Edited    bool   `json:"edited,omitempty"`
+	Deleted   bool   `json:"deleted,omitempty"`
+	// Payload is the checked text of an object.
+	Payload json.RawMessage `json:"payload"`
 }
 
-// eventOf returns a message as an event. What came through other ways in says what type of message it is, and to whom it goes.
-func eventOf(m *openintentv1.Message) Event {
+// eventOf returns a message as an event. What came through other ways in says what type of message it is, and to whom it goes. It fails only
+// if the message is none that the contract hands out.
+func eventOf(m *openintentv1.Message) (Event, error) {
+	payload, err := jsonvalue.FromStruct(m.GetPayload(), "payload")
 	e := Event{
 		ID: m.GetId(), Kind: m.GetKind(), Author: m.GetSender(), CreatedAt: moment(m.GetCreatedAt().AsTime()), To: m.GetTo(),
-		Edited: m.EditedAt != nil, Deleted: m.DeletedAt != nil, Payload: m.GetPayload().AsMap(),
+		Edited: m.EditedAt != nil, Deleted: m.DeletedAt != nil, Payload: json.RawMessage(payload.OrEmpty()),
 	}
 	if e.Kind == "" {
 		e.Kind = kindComms
@@ -45,7 +50,7 @@ func eventOf(m *openintentv1.Message) Event {
 	case openintentv1.MessageType_MESSAGE_TYPE_RESPONSE:
 		e.Type = "response"
 	}
-	return e
+	return e, err
 }
 
 // moment writes a time as the contract's JSON does.

@@ -2,7 +2,6 @@ package agentchannel
 
 import (
 	"context"
-	"slices"
 
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -12,6 +11,8 @@ const (
 	eventsListed, mostEvents = 50, 500
 	// emptyPages is how many pages one list reads at most while they are empty because each looked at enough messages.
 	emptyPages = 10
+	// mostBytes is how many bytes of payloads a list has at most.
+	mostBytes = 1 << 20
 )
 
 // Selection says which events somebody wants.
@@ -31,25 +32,13 @@ func (d *Desk) Events(ctx context.Context, named string, wanted Selection) ([]Ev
 	if err != nil {
 		return nil, err
 	}
-	return d.events(ctx, channel, wanted)
+	return d.events(ctx, channel, wanted, mostBytes)
 }
 
-func (d *Desk) events(ctx context.Context, channel *openintentv1.Channel, wanted Selection) ([]Event, error) {
-	messages, err := d.messages(ctx, channel, wanted)
-	if err != nil {
-		return nil, err
+func (d *Desk) events(ctx context.Context, channel *openintentv1.Channel, wanted Selection, bytes int32) ([]Event, error) {
+	request := &openintentv1.ListMessagesRequest{
+		ChannelId: channel.GetId(), Kind: wanted.Kind, Since: wanted.After, Limit: new(wanted.limit()), MaxBytes: &bytes,
 	}
-	events := make([]Event, len(messages))
-	for i, m := range messages {
-		events[len(messages)-1-i] = eventOf(m)
-	}
-	return events, nil
-}
-
-// messages lists the messages of a selection, oldest first.
-func (d *Desk) messages(ctx context.Context, channel *openintentv1.Channel, wanted Selection) ([]*openintentv1.Message, error) {
-	limit := int32(max(1, min(wanted.Limit, mostEvents)))
-	request := &openintentv1.ListMessagesRequest{ChannelId: channel.GetId(), Kind: wanted.Kind, Since: wanted.After, Limit: &limit}
 	page, err := d.Caller.Messages.ListMessages(ctx, request)
 	for n := 1; err == nil && n < emptyPages && request.Since != nil && len(page.GetMessages()) == 0 && page.GetBounded(); n++ {
 		request.Since = page.NextSince
@@ -58,5 +47,16 @@ func (d *Desk) messages(ctx context.Context, channel *openintentv1.Channel, want
 	if err != nil {
 		return nil, err
 	}
-	return slices.Clip(page.GetMessages()), nil
+	messages := page.GetMessages()
+	events := make([]Event, len(messages))
+	for i, m := range messages {
+		if events[len(messages)-1-i], err = eventOf(m); err != nil {
+			return nil, err
+		}
+		messages[i] = nil // what was read needs far more memory than what is said
+	}
+	return events, nil
 }
+
+// limit returns how many events the list has at most.
+func (s Selection) limit() int32 { return int32(max(1, min(s.Limit, mostEvents))) }

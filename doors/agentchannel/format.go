@@ -1,14 +1,14 @@
 package agentchannel
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"net/http"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"openintent/fault"
+	"openintent/jsonvalue"
 )
 
 // format is one of the forms that answers have.
@@ -62,56 +62,23 @@ func refusesType(parameters string) bool {
 	return weight == "q=0" || weight == "q=0.0"
 }
 
-// write puts an answer into a form.
-func (f format) write(answer any) ([]byte, error) {
-	text, err := inJSON(answer)
-	if err != nil {
-		return nil, err
-	}
+// write puts an answer, whose JSON is text, into a form.
+func (f format) write(out *bufio.Writer, answer any, text []byte) {
 	switch f {
 	case formatYAML:
-		return inYAML(text)
+		jsonvalue.WriteYAML(out, text)
 	case formatMarkdown:
-		return inMarkdown(answer, text), nil
+		writeMarkdown(out, answer, text)
+	default:
+		jsonvalue.WriteLines(out, text)
 	}
-	return text, nil
 }
 
-// inJSON writes a value as JSON that a person can read.
+// inJSON writes a value as JSON without white space.
 func inJSON(value any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
 	err := encoder.Encode(value)
-	return out.Bytes(), err
-}
-
-// inYAML writes JSON as YAML, in the same order. JSON is YAML already; only the style changes. Texts stay in quotation marks, so that none
-// becomes anything else.
-func inYAML(text []byte) ([]byte, error) {
-	var document yaml.Node
-	if err := yaml.Unmarshal(text, &document); err != nil {
-		return nil, err
-	}
-	inBlocks(&document)
-	var out bytes.Buffer
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(2)
-	err := encoder.Encode(&document)
-	return out.Bytes(), err
-}
-
-// inBlocks gives lists and objects the style of one line for each entry, unless they are empty. Keys that are plain words need no quotation
-// marks.
-func inBlocks(node *yaml.Node) {
-	for i, child := range node.Content {
-		if node.Kind == yaml.MappingNode && i%2 == 0 && strings.Trim(child.Value, "abcdefghijklmnopqrstuvwxyz_") == "" {
-			child.Style = 0
-		}
-		inBlocks(child)
-	}
-	if node.Kind != yaml.ScalarNode && len(node.Content) > 0 {
-		node.Style = 0
-	}
+	return bytes.TrimRight(out.Bytes(), "\n"), err
 }

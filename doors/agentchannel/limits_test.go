@@ -1,6 +1,7 @@
 package agentchannel
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,4 +31,38 @@ func TestOneAgentsRequestsAreBounded(t *testing.T) {
 		leave()
 	}
 	require.Empty(t, u.agents)
+}
+
+// Of the requests of one account two are worked on at a time, and the others wait. Other accounts do not.
+func TestTheRequestsOfOneAccountTakeTurns(t *testing.T) {
+	var m makers
+	var done []func()
+	for range mostMade {
+		one, err := m.enter(t.Context(), "greedy")
+		require.NoError(t, err)
+		done = append(done, one)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_, err := m.enter(ended, "greedy")
+	require.ErrorIs(t, err, context.Canceled, "there is no place")
+	other, err := m.enter(ended, nil)
+	require.NoError(t, err, "nobody counts")
+	other()
+	patient, err := m.enter(t.Context(), "patient")
+	require.NoError(t, err)
+	patient()
+
+	waited := make(chan struct{})
+	go func() {
+		defer close(waited)
+		if last, err := m.enter(t.Context(), "greedy"); err == nil {
+			last()
+		}
+	}()
+	for _, one := range done {
+		one()
+	}
+	<-waited
+	require.Empty(t, m.lines)
 }

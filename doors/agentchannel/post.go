@@ -41,8 +41,13 @@ func (d *Desk) Post(ctx context.Context, named string, posting Posting) (*Event,
 		return nil, fault.BadField("kind", "is missing; give spec, state, status, comms, log or a word of your own.")
 	}
 	payload, err := payloadOf(posting.Payload)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case payload == nil && isDocument(posting.Kind):
+		return nil, fault.BadField("payload", "is missing, and would leave nothing of the %s; give the whole new one, or {} to empty it.", posting.Kind)
+	case payload == nil:
+		payload = &structpb.Struct{}
 	}
 	channel, err := d.find(ctx, named)
 	if err != nil {
@@ -64,7 +69,10 @@ func (d *Desk) Post(ctx context.Context, named string, posting Posting) (*Event,
 	if err != nil {
 		return nil, err
 	}
-	event := eventOf(message)
+	event, err := eventOf(message)
+	if err != nil {
+		return nil, err
+	}
 	if event.Kind == kindStatus {
 		d.beat(ctx, event.Payload)
 	}
@@ -77,23 +85,22 @@ func (d *Desk) condition(ctx context.Context, channel *openintentv1.Channel, pos
 	if !posting.Any {
 		return posting.Replaces, nil
 	}
-	documents, err := d.documents(ctx, channel)
-	if err != nil {
+	present, err := d.documentIn(ctx, channel, posting.Kind)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	present := documents[posting.Kind]
-	if present == nil {
+	case present == nil:
 		return nil, errDocumentMissing
 	}
-	return &present.Id, nil
+	return &present.ID, nil
 }
 
-// payloadOf reads a payload. A text T stands for {"text": T}, and nothing for {}.
+// payloadOf reads a payload; nil if there is none. A text T stands for {"text": T}.
 func payloadOf(given json.RawMessage) (*structpb.Struct, error) {
 	given = bytes.TrimSpace(given)
 	switch {
 	case len(given) == 0 || bytes.Equal(given, []byte("null")):
-		return &structpb.Struct{}, nil
+		return nil, nil
 	case given[0] == '"':
 		given = append(append([]byte(`{"text":`), given...), '}')
 	case given[0] != '{':
@@ -111,10 +118,10 @@ const longestNote = 200
 
 // beat counts a status event as a sign of life of the caller's record, if it has one. The event is stored already, so nothing follows from a
 // failure.
-func (d *Desk) beat(ctx context.Context, payload map[string]any) {
+func (d *Desk) beat(ctx context.Context, payload json.RawMessage) {
 	request := &openintentv1.HeartbeatRequest{AgentId: d.Caller.Agent}
 	for _, name := range []string{"note", "summary", "text"} {
-		if note, isText := payload[name].(string); isText && request.StatusNote == nil {
+		if note, isText := jsonvalue.Object(payload).String(name); isText && request.StatusNote == nil {
 			request.StatusNote = new(oneLine(note))
 		}
 	}

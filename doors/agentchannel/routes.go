@@ -31,7 +31,7 @@ type eventList struct {
 // routes are the door's routes by what follows the address: "" is the channel itself, and "/" the list of channels.
 var routes = map[string][]route{
 	"/": {
-		{method: "GET", queries: []string{"include_closed"}, status: 200, do: serveList},
+		{method: "GET", queries: []string{"include_closed", "cursor"}, status: 200, do: serveList},
 		{method: "POST", status: 201, do: serveCreate},
 	},
 	"": {{method: "GET", status: 200, do: func(d *Desk, r *http.Request, channel string) (any, error) {
@@ -104,7 +104,7 @@ func serveList(d *Desk, r *http.Request, _ string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.List(r.Context(), closedToo)
+	return d.List(r.Context(), closedToo, r.URL.Query().Get("cursor"))
 }
 
 // flag reads a parameter that is true or false, and false if it is absent.

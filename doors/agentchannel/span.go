@@ -2,7 +2,6 @@ package agentchannel
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	openintentv1 "openintent/gen/openintent/v1"
@@ -15,7 +14,7 @@ type Span struct {
 	// Attributes are names of OpenTelemetry and of the protocol, each with its value.
 	Attributes [][2]string
 
-	payload map[string]any
+	payload []byte
 }
 
 // maxInput bounds what Input returns, in bytes.
@@ -23,11 +22,10 @@ const maxInput = 1024
 
 // Input returns the beginning of what the event says, as JSON. It is for operators who asked for it.
 func (s Span) Input() string {
-	text, err := json.Marshal(s.payload)
-	if err != nil || len(text) <= maxInput {
-		return string(text)
+	if len(s.payload) <= maxInput {
+		return string(s.payload)
 	}
-	return strings.ToValidUTF8(string(text[:maxInput]), "") + "..."
+	return strings.ToValidUTF8(string(s.payload[:maxInput]), "") + "..."
 }
 
 // trace tells of an event.

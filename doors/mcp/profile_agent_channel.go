@@ -24,21 +24,24 @@ func (s *session) desk() *agentchannel.Desk {
 }
 
 var agentChannelCreate = newTool("channel.create", "Make a channel. Invite others to it with its invite route, or name an intent that they can see.",
-	`"title":{"type":"string"},"intent_id":{"type":"string"}`, []string{"title"},
+	`"title":{"type":"string"},"intent_id":{"type":"string"},"open":{"type":"boolean","description":"everyone with a key takes part"}`, []string{"title"},
 	func(ctx context.Context, s *session, given struct {
 		Title  string  `json:"title"`
 		Intent *string `json:"intent_id"`
+		Open   bool    `json:"open"`
 	},
 	) (any, error) {
-		return s.desk().Create(ctx, agentchannel.Creation{Title: given.Title, Intent: given.Intent})
+		return s.desk().Create(ctx, agentchannel.Creation{Title: given.Title, Intent: given.Intent, Open: given.Open})
 	})
 
-var agentChannelList = newTool("channel.list", "Channels that you can see.", `"include_closed":{"type":"boolean"}`, nil,
+var agentChannelList = newTool("channel.list", "Channels that you can see, newest first.",
+	`"include_closed":{"type":"boolean"},"cursor":{"type":"string","description":"next_cursor of the page before"}`, nil,
 	func(ctx context.Context, s *session, given struct {
-		Closed bool `json:"include_closed"`
+		Closed bool   `json:"include_closed"`
+		Cursor string `json:"cursor"`
 	},
 	) (any, error) {
-		return s.desk().List(ctx, given.Closed)
+		return s.desk().List(ctx, given.Closed, given.Cursor)
 	})
 
 // channelNamed names a channel.
@@ -145,7 +148,7 @@ func cutEvent(event *agentchannel.Event, room int) *eventShown {
 		return nil
 	}
 	shown := &eventShown{Event: *event}
-	content := inJSON(event.Payload)
+	content := string(event.Payload)
 	if len(content) <= room {
 		shown.Payload = json.RawMessage(content)
 		return shown

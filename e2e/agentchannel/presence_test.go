@@ -51,6 +51,31 @@ func TestSilenceIsPresumedDeath(t *testing.T) {
 	})
 }
 
+// Whoever is silent is presumed dead, however often others' states name it; and who got work of late is not, whoever else had it before.
+func TestOthersKeepNobodyAlive(t *testing.T) {
+	withClock(t, func(t *testing.T, h *harness.Server, clock *databasetest.Clock) {
+		ann := agent{h.As("ann")}
+		id := ann.open(t, "Watch")
+		dead := func(name string) any {
+			return member(t, member(t, ann.does(t, 200, "GET", "/"+id, ""), "agents"), name)["presumed_dead"]
+		}
+		for range 8 {
+			ann.posts(t, id, "state", `{"handoff": "carol", "concepts": [{"owner": "bob"}]}`)
+			require.Equal(t, false, dead("bob"))
+			clock.Advance(5 * time.Second)
+		}
+		clock.Advance(15 * time.Second)
+		ann.posts(t, id, "state", `{"handoff": "dan", "concepts": [{"owner": "bob"}]}`)
+		require.Equal(t, true, dead("bob"), "it has held work for 55 seconds, and said nothing")
+		require.Equal(t, false, dead("dan"), "it has held work for a moment")
+		clock.Advance(40 * time.Second)
+		ann.posts(t, id, "state", `{"handoff": "dan"}`)
+		require.Equal(t, false, dead("dan"))
+		clock.Advance(15 * time.Second)
+		require.Equal(t, true, dead("dan"))
+	})
+}
+
 // A status is a heartbeat of its author's record, if there is one.
 func TestAStatusIsAHeartbeat(t *testing.T) {
 	withClock(t, func(t *testing.T, h *harness.Server, clock *databasetest.Clock) {

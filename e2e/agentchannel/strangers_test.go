@@ -3,6 +3,7 @@ package agentchannel
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,10 +44,11 @@ func TestAStrangerTakesNothingFromAChannel(t *testing.T) {
 		}
 		for i, call := range calls(id) {
 			got := stranger.REST(t, call[0], root+call[1], call[2])
-			require.Equal(t, 403, got.Status, "%v: %s", call, got.Body)
+			require.Equal(t, 404, got.Status, "%v: %s", call, got.Body)
 			require.NotContains(t, string(got.Body), secret, "%v", call)
+			require.Contains(t, string(got.Body), "for an invite", "it learns how one gets in")
 			none := calls(absent)[i]
-			require.Equal(t, "CHANNEL_NOT_FOUND", stranger.refused(t, 404, none[0], none[1], none[2]))
+			require.Equal(t, string(got.Body), string(stranger.REST(t, none[0], root+none[1], none[2]).Body), "and not whether there is a channel")
 			require.Equal(t, "CHANNEL_NOT_FOUND", guest.refused(t, 404, call[0], call[1], call[2]), "a guest elsewhere learns nothing")
 
 			nobody, nowhere := agent{h.With("", "")}, agent{h.With("", "")}
@@ -61,6 +63,62 @@ func TestAStrangerTakesNothingFromAChannel(t *testing.T) {
 		require.Empty(t, list(t, listed, "channels"))
 		require.Len(t, list(t, guest.does(t, 200, "GET", "", ""), "channels"), 1)
 		require.Equal(t, string(before), string(ann.REST(t, "GET", root+"/"+id, "").Body))
+	})
+}
+
+// Only a channel that was made for everyone takes everyone, and nobody finds it by trying addresses.
+func TestAnOpenChannelIsForEveryone(t *testing.T) {
+	harness.Each(t, func(t *testing.T, h *harness.Server) {
+		ann, stranger := agent{h.As("ann")}, agent{h.With(harness.BoundKey, "")}
+		closed := ann.open(t, "Ours")
+		made := ann.does(t, 201, "POST", "", `{"title": "All of us", "open": true}`)
+		require.Equal(t, true, made["open"])
+		open := text(t, made, "id")
+		stranger.posts(t, open, "comms", `"hello"`)
+		require.Equal(t, "FORBIDDEN", stranger.refused(t, 403, "POST", "/"+open+"/close", ""))
+		require.Equal(t, "FORBIDDEN", stranger.refused(t, 403, "POST", "/"+open+"/invite", `{}`))
+		require.Equal(t, []any{open}, ids(list(t, stranger.does(t, 200, "GET", "", ""), "channels")))
+		require.Equal(t, "INVALID_FIELD", ann.refused(t, 400, "POST", "", `{"title": "x", "open": true, "intent_id": "`+text(t, made, "intent_id")+`"}`))
+
+		tried := 0
+		for ; tried < 40; tried++ {
+			if stranger.REST(t, "GET", []string{root + "/" + closed, "/v1/channels/-?address=AA" + fmt.Sprint(44+tried)}[tried%2], "").Status == 429 {
+				break
+			}
+		}
+		require.GreaterOrEqual(t, tried, 20)
+		require.Less(t, tried, 40, "doors and the API count together")
+		for _, id := range []string{open, closed, "ZZ99"} {
+			require.Equal(t, "TOO_MANY_WRONG_ADDRESSES", stranger.refused(t, 429, "GET", "/"+id, ""))
+		}
+		own := stranger.does(t, 201, "POST", "", `{"title": "Mine"}`)
+		stranger.does(t, 200, "GET", "/"+text(t, own, "id"), "")
+	})
+}
+
+// A list begins with the newest channels and leads on to all.
+func TestAListLeadsOn(t *testing.T) {
+	harness.Each(t, func(t *testing.T, h *harness.Server) {
+		ann := agent{h.As("ann")}
+		var made []any
+		shared := ann.does(t, 201, "POST", "", `{"title": "First"}`)
+		made = append(made, shared["id"])
+		for i := range 3 {
+			made = append(made, ann.does(t, 201, "POST", "", fmt.Sprintf(`{"title": "Shared %d", "intent_id": %q}`, i, shared["intent_id"]))["id"])
+		}
+		for i := range 60 {
+			made = append(made, ann.open(t, fmt.Sprint("Own ", i)))
+		}
+		slices.Reverse(made)
+		page := ann.does(t, 200, "GET", "", "")
+		require.Equal(t, made[:50], ids(list(t, page, "channels")))
+		made = append([]any{ann.open(t, "Meanwhile")}, made...)
+		rest := ann.does(t, 200, "GET", "?cursor="+text(t, page, "next_cursor"), "")
+		require.Equal(t, made[51:], ids(list(t, rest, "channels")), "a new channel moves none")
+		require.Equal(t, false, rest["more"])
+		require.Equal(t, "INVALID_FIELD", ann.refused(t, 400, "GET", "?cursor=x", ""))
+		link := ann.REST(t, "GET", root, "").Header.Get("Link")
+		require.Contains(t, link, root+"?cursor=")
 	})
 }
 
@@ -117,8 +175,10 @@ func TestWrongRequestsAreRefused(t *testing.T) {
 			{400, "INVALID_FIELD", "POST", "/" + id + "/event", `[`, nil},
 			{400, "INVALID_FIELD", "POST", "/" + id + "/event", `{"kind": "comms"}`, []string{"If-Match", "*"}},
 			{400, "INVALID_FIELD", "POST", "/" + id + "/event", `{"kind": "state"}`, []string{"If-Match", `"a", "b"`}},
-			{412, "DOCUMENT_CHANGED", "POST", "/" + id + "/event", `{"kind": "state"}`, []string{"If-Match", "*"}},
-			{412, "DOCUMENT_CHANGED", "POST", "/" + id + "/event", `{"kind": "state"}`, []string{"If-Match", "W/\"msg_x\""}},
+			{400, "INVALID_FIELD", "POST", "/" + id + "/event", `{"kind": "state"}`, nil},
+			{400, "INVALID_FIELD", "POST", "/" + id + "/event", `{"kind": "spec", "payload": null}`, nil},
+			{412, "DOCUMENT_CHANGED", "POST", "/" + id + "/event", `{"kind": "state", "payload": {}}`, []string{"If-Match", "*"}},
+			{412, "DOCUMENT_CHANGED", "POST", "/" + id + "/event", `{"kind": "state", "payload": {}}`, []string{"If-Match", "W/\"msg_x\""}},
 			{413, "PAYLOAD_TOO_LARGE", "POST", "/" + id + "/event", `{"kind": "comms", "payload": "` + strings.Repeat("x", 300_000) + `"}`, nil},
 			{413, "BODY_TOO_LARGE", "POST", "/" + id + "/event", `{"kind": "comms", "payload": "` + strings.Repeat("x", 5<<20) + `"}`, nil},
 			{400, "INVALID_FIELD", "POST", "/" + id + "/invite", `{"agent": "bob"}`, nil},
@@ -130,7 +190,7 @@ func TestWrongRequestsAreRefused(t *testing.T) {
 		}
 		require.Empty(t, list(t, ann.does(t, 200, "GET", "/"+id+"/events?limit=0", ""), "events"))
 		ann.posts(t, id, "state", `{}`, "If-None-Match", "*")
-		require.Equal(t, "DOCUMENT_CHANGED", ann.refused(t, 412, "POST", "/"+id+"/event", `{"kind": "state"}`, "If-None-Match", "*"))
+		require.Equal(t, "DOCUMENT_CHANGED", ann.refused(t, 412, "POST", "/"+id+"/event", `{"kind": "state", "payload": {}}`, "If-None-Match", "*"))
 		ann.posts(t, id, "state", `{}`, "If-Match", "*")
 		first := ann.posts(t, id, "log", `"once"`, "Idempotency-Key", "k")
 		require.Equal(t, first, ann.posts(t, id, "log", `"once"`, "Idempotency-Key", "k"))

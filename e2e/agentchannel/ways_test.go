@@ -73,7 +73,7 @@ func TestTheToolsAreTheRoutes(t *testing.T) {
 		call("channel.post", object{"channel": id, "kind": "spec", "payload": "the charter"})
 		require.Equal(t, state, call("channel.state", object{"channel": "http://elsewhere/agent-channel/" + id + "?x#y"})["id"])
 		require.Equal(t, object{"text": "the charter"}, call("channel.spec", object{"channel": id})["payload"])
-		require.Equal(t, "DOCUMENT_CHANGED", call("channel.post", object{"channel": id, "kind": "state", "if_match": "msg_01ARZ3NDEKTSV4RRFFQ69G5FAV"})["refused"])
+		require.Equal(t, "DOCUMENT_CHANGED", call("channel.post", object{"channel": id, "kind": "state", "payload": object{}, "if_match": "msg_01ARZ3NDEKTSV4RRFFQ69G5FAV"})["refused"])
 		page := call("channel.read", object{"channel": id})
 		require.Equal(t, "By tools", page["title"])
 		require.Len(t, list(t, page, "recent_events"), 2)

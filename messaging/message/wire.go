@@ -122,6 +122,15 @@ func ToWire(messages []*Message, now time.Time) ([]*openintentv1.Message, error)
 	return wire, nil
 }
 
+// ToWireWithoutContents is ToWire for callers that ask for no payloads and metadata.
+func ToWireWithoutContents(messages []*Message, now time.Time) []*openintentv1.Message {
+	wire := make([]*openintentv1.Message, len(messages))
+	for i, m := range messages {
+		wire[i] = m.WireWith(Content{}, now)
+	}
+	return wire
+}
+
 // TextOrNil returns an optional field; an empty text leaves it unset.
 func TextOrNil(text string) *string {
 	if text == "" {

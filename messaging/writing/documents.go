@@ -1,6 +1,8 @@
 package writing
 
 import (
+	"slices"
+
 	"openintent/channels"
 	"openintent/database"
 	"openintent/fault"
@@ -11,15 +13,21 @@ import (
 // This file holds what the writer does for documents: a channel keeps the newest message of each kind that was sent as a document, whatever
 // evicts the others. Other messages ask nothing of it.
 
-// MaxDocuments is how many documents a channel has at most. They stay when other messages are evicted, so they need a bound of their own.
-const MaxDocuments = 10
+// A channel's documents stay when other messages are evicted, so they need bounds of their own.
+const (
+	// MaxDocuments is how many documents a channel has at most.
+	MaxDocuments = 10
+	// MaxDocumentsOfOthers is how many it has at most when somebody begins one who does not manage it. So who manages it finds a place.
+	MaxDocumentsOfOthers = 6
+)
 
 var (
 	errDocumentChanged = fault.New(fault.PreconditionFailed, "DOCUMENT_CHANGED",
 		"Another message has become the document's content meanwhile; read it, and send yours with its id.")
 	errTooManyDocuments = fault.New(fault.Quota, "TOO_MANY_DOCUMENTS",
-		"The channel has %d documents, which is the most; send the message without being a document, or with the kind of one of these.",
-		MaxDocuments)
+		"The channel has no place for another document; send the message without being a document, or with the kind of one that there is, "+
+			"or delete one first.")
+	errDocumentEmpty = fault.BadField("payload", "it is missing; a document's content is its payload, and {} empties it")
 )
 
 // StockKind is the kind of documents, of which a key holds those that were begun under it.
@@ -50,6 +58,8 @@ func (d *Draft) checkDocument() error {
 		return fault.BadField("kind", "it is missing; a document needs it for its name")
 	case d.MessageType != message.TypeNotify && d.MessageType != message.TypeBroadcast:
 		return fault.BadField("message_type", "a document is a notify or a broadcast")
+	case d.payloadMissing:
+		return errDocumentEmpty
 	case !message.ToEveryone(d.Target):
 		return fault.BadField("to", "a document is for everyone; leave it out")
 	case !d.ExpiresAt.IsZero():
@@ -75,10 +85,30 @@ func (s situation) checkReplaced(d *Draft) error {
 	switch {
 	case d.replaces != nil && *d.replaces != present.id:
 		return errDocumentChanged.With("message_id", present.id)
-	case !exists && len(s.documents) >= MaxDocuments:
+	case !exists && s.documentsFull(d):
 		return errTooManyDocuments
 	}
 	return nil
+}
+
+// documentsFull reports whether there is no place for a document that the draft would begin. Documents that the channel was made with have
+// places of their own, which no others take.
+func (s situation) documentsFull(d *Draft) bool {
+	own := s.channel.OwnDocuments()
+	if slices.Contains(own, d.given.Kind) {
+		return false
+	}
+	most := MaxDocuments - len(own)
+	if !s.channel.Manages(d.Sender, d.Privileged, s.access, s.now) {
+		most = MaxDocumentsOfOthers
+	}
+	others := 0
+	for kind := range s.documents {
+		if !slices.Contains(own, kind) {
+			others++
+		}
+	}
+	return others >= most
 }
 
 // readDocuments returns the statement that reads the documents of the channels for which there is a draft of one.
@@ -141,6 +171,30 @@ type publishedDocument struct {
 	position, replaced int64
 }
 
+// Unpublish returns the statements by which a message stops being the content of a document, because its content is deleted. The kind's
+// place is free then. If the message is evicted, nothing else holds it any more.
+func Unpublish(tx *database.Tx, m *message.Message, floor int64) []database.Statement {
+	if m.Conversation == nil || !m.Conversation.Document {
+		return nil
+	}
+	statements := []database.Statement{{
+		SQL: "DELETE FROM documents WHERE intent_no = ? AND position = ?", Args: []any{m.IntentNo, m.Position},
+	}}
+	if m.Ordinal <= floor {
+		statements = append(statements, evictedDocument(tx, m.IntentNo, m.Position)...)
+	}
+	return statements
+}
+
+// evictedDocument notes an evicted message that is no document's content any more, which the next turn of the sweep removes.
+func evictedDocument(tx *database.Tx, intentNo, position int64) []database.Statement {
+	return tx.InsertIgnore("evicted_requests",
+		database.Column{Name: "intent_no", Values: []int64{intentNo}},
+		database.Column{Name: "position", Values: []int64{position}},
+		database.Column{Name: "due_at", Values: []int64{0}},
+	)
+}
+
 type publishedBatch []publishedDocument
 
 func (b publishedBatch) statements(tx *database.Tx) []database.Statement {
@@ -152,11 +206,7 @@ func (b publishedBatch) statements(tx *database.Tx) []database.Statement {
 			Args: []any{d.key.IntentNo, d.key.ChannelNo, d.kind, d.position, database.NullText(d.keyID)},
 		})
 		if d.replaced != 0 {
-			statements = append(statements, tx.InsertIgnore("evicted_requests",
-				database.Column{Name: "intent_no", Values: []int64{d.key.IntentNo}},
-				database.Column{Name: "position", Values: []int64{d.replaced}},
-				database.Column{Name: "due_at", Values: []int64{0}}, // at the next turn of the sweep
-			)...)
+			statements = append(statements, evictedDocument(tx, d.key.IntentNo, d.replaced)...)
 		}
 	}
 	return statements

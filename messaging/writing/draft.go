@@ -44,6 +44,8 @@ type Draft struct {
 	Replying      bool
 
 	payload, metadata jsonvalue.Object
+	// payloadMissing is true if the sender gave no payload, which is empty then.
+	payloadMissing bool
 	// given is what the sender says beyond RFC-0021; nil if it says nothing. words are the words of the message's text that may be names of
 	// agents. They are not looked for if the sender gave a list of mentions, even an empty one.
 	given *message.Conversation
@@ -82,6 +84,7 @@ func (d *Draft) SetContent(payload, metadata *structpb.Struct) (err error) {
 	if d.metadata, err = jsonvalue.FromStruct(metadata, "metadata"); err != nil {
 		return err
 	}
+	d.payloadMissing = d.payload.IsNull()
 	d.payload, d.metadata = d.payload.OrEmpty(), d.metadata.OrEmpty()
 	d.Given = message.Content{Payload: cmp.Or(payload, &structpb.Struct{}), Metadata: cmp.Or(metadata, &structpb.Struct{})}
 	return nil

@@ -268,7 +268,7 @@ class SendMessageByNameRequest(_message.Message):
     def __init__(self, intent_id: _Optional[str] = ..., name: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., parent_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., fence: _Optional[int] = ..., expires_in_seconds: _Optional[float] = ..., obligation: _Optional[_Union[_attention_pb2.Obligation, _Mapping]] = ..., unowned: bool = ...) -> None: ...
 
 class ListMessagesRequest(_message.Message):
-    __slots__ = ("channel_id", "since", "to", "limit", "message_type", "correlation_id", "thread_id", "kind", "documents")
+    __slots__ = ("channel_id", "since", "to", "limit", "message_type", "correlation_id", "thread_id", "kind", "documents", "max_bytes", "without_contents")
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     SINCE_FIELD_NUMBER: _ClassVar[int]
     TO_FIELD_NUMBER: _ClassVar[int]
@@ -278,6 +278,8 @@ class ListMessagesRequest(_message.Message):
     THREAD_ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
+    MAX_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WITHOUT_CONTENTS_FIELD_NUMBER: _ClassVar[int]
     channel_id: str
     since: str
     to: str
@@ -287,7 +289,9 @@ class ListMessagesRequest(_message.Message):
     thread_id: str
     kind: str
     documents: bool
-    def __init__(self, channel_id: _Optional[str] = ..., since: _Optional[str] = ..., to: _Optional[str] = ..., limit: _Optional[int] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., kind: _Optional[str] = ..., documents: bool = ...) -> None: ...
+    max_bytes: int
+    without_contents: bool
+    def __init__(self, channel_id: _Optional[str] = ..., since: _Optional[str] = ..., to: _Optional[str] = ..., limit: _Optional[int] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., kind: _Optional[str] = ..., documents: bool = ..., max_bytes: _Optional[int] = ..., without_contents: bool = ...) -> None: ...
 
 class ListMessagesResponse(_message.Message):
     __slots__ = ("messages", "next_since", "bounded")
