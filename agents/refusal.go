@@ -106,7 +106,7 @@ func (s *Service) ListRefusedSenders(
 		return nil, err
 	}
 	var refused []*openintentv1.RefusedSender
-	err = s.db.ReadHeavy(ctx, c.KeyID, func(tx *database.Tx) error {
+	err = s.db.ReadHeavy(ctx, c.Reader(), func(tx *database.Tx) error {
 		if _, err := find(tx, req.GetAgentId()); err != nil {
 			return err
 		}

@@ -165,7 +165,7 @@ func (s *Stock) count(ctx context.Context, of holding) error {
 	before, began := s.touch(of).added, s.db.Now()
 	s.mutex.Unlock()
 	var number int64
-	err := s.db.ReadHeavy(ctx, caller.System, func(tx *database.Tx) error {
+	err := s.db.ReadHeavy(ctx, database.Reader{Key: caller.System}, func(tx *database.Tx) error {
 		return tx.Pipeline(database.ReadValue(&number,
 			"SELECT count(*) FROM (SELECT 1 FROM "+s.kinds[of.kind].From+" LIMIT ?) AS held", of.keyID, s.bounds[of.kind]))
 	})

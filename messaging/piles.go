@@ -151,7 +151,7 @@ func (p *piles) lookAgain(ctx context.Context, d *writing.Draft, account *pile, 
 	names, counted := account.senders() // before the look: what is stored meanwhile rather counts twice than not at all
 	question := pileQuestion{tieOf: about, names: names, doers: doers(names, d.By), limit: p.most}
 	var answer pileAnswer
-	err = p.db.ReadHeavy(ctx, d.By.KeyID, func(tx *database.Tx) (err error) {
+	err = p.db.ReadHeavy(ctx, d.By.Reader(), func(tx *database.Tx) (err error) {
 		answer, err = p.look(tx, question)
 		return err
 	})
