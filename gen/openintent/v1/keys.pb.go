@@ -128,9 +128,13 @@ type Key struct {
 	// of JSON elsewhere.
 	Paused *PausedByKey `protobuf:"bytes,20,opt,name=paused,proto3,oneof" json:"paused,omitempty"`
 	// As in Invite, for a key that is an invite.
-	PausedReason  *string `protobuf:"bytes,21,opt,name=paused_reason,json=pausedReason,proto3,oneof" json:"paused_reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	PausedReason *string `protobuf:"bytes,21,opt,name=paused_reason,json=pausedReason,proto3,oneof" json:"paused_reason,omitempty"`
+	// How many rows its calls may add or change in a second through one server; 0 is no bound. Null: as many as the server's setting says.
+	RowsPerSecond *int64 `protobuf:"varint,22,opt,name=rows_per_second,json=rowsPerSecond,proto3,oneof" json:"rows_per_second,omitempty"`
+	// How many bytes its calls may store in a second through one server; 0 is no bound. Null: as many as the server's setting says.
+	StoredBytesPerSecond *int64 `protobuf:"varint,23,opt,name=stored_bytes_per_second,json=storedBytesPerSecond,proto3,oneof" json:"stored_bytes_per_second,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *Key) Reset() {
@@ -310,6 +314,20 @@ func (x *Key) GetPausedReason() string {
 	return ""
 }
 
+func (x *Key) GetRowsPerSecond() int64 {
+	if x != nil && x.RowsPerSecond != nil {
+		return *x.RowsPerSecond
+	}
+	return 0
+}
+
+func (x *Key) GetStoredBytesPerSecond() int64 {
+	if x != nil && x.StoredBytesPerSecond != nil {
+		return *x.StoredBytesPerSecond
+	}
+	return 0
+}
+
 // PausedByKey lists what was made with a key that has ended, and waits for another maker.
 type PausedByKey struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -465,9 +483,13 @@ type CreateKeyRequest struct {
 	// not check that there are such intents.
 	Intents []string `protobuf:"bytes,10,rep,name=intents,proto3" json:"intents,omitempty"`
 	// The ids of the channels on which the key works, up to 100, each once; as `intents`.
-	Channels      []string `protobuf:"bytes,11,rep,name=channels,proto3" json:"channels,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Channels []string `protobuf:"bytes,11,rep,name=channels,proto3" json:"channels,omitempty"`
+	// As in Key.
+	RowsPerSecond *int64 `protobuf:"varint,12,opt,name=rows_per_second,json=rowsPerSecond,proto3,oneof" json:"rows_per_second,omitempty"`
+	// As in Key.
+	StoredBytesPerSecond *int64 `protobuf:"varint,13,opt,name=stored_bytes_per_second,json=storedBytesPerSecond,proto3,oneof" json:"stored_bytes_per_second,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *CreateKeyRequest) Reset() {
@@ -575,6 +597,20 @@ func (x *CreateKeyRequest) GetChannels() []string {
 		return x.Channels
 	}
 	return nil
+}
+
+func (x *CreateKeyRequest) GetRowsPerSecond() int64 {
+	if x != nil && x.RowsPerSecond != nil {
+		return *x.RowsPerSecond
+	}
+	return 0
+}
+
+func (x *CreateKeyRequest) GetStoredBytesPerSecond() int64 {
+	if x != nil && x.StoredBytesPerSecond != nil {
+		return *x.StoredBytesPerSecond
+	}
+	return 0
 }
 
 // ListKeysRequest selects keys.
@@ -856,7 +892,7 @@ var File_openintent_v1_keys_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_keys_proto_rawDesc = "" +
 	"\n" +
-	"\x18openintent/v1/keys.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9e\a\n" +
+	"\x18openintent/v1/keys.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb7\b\n" +
 	"\x03Key\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x120\n" +
@@ -884,11 +920,15 @@ const file_openintent_v1_keys_proto_rawDesc = "" +
 	"\aintents\x18\x12 \x03(\tR\aintents\x12\x1a\n" +
 	"\bchannels\x18\x13 \x03(\tR\bchannels\x127\n" +
 	"\x06paused\x18\x14 \x01(\v2\x1a.openintent.v1.PausedByKeyH\x02R\x06paused\x88\x01\x01\x12(\n" +
-	"\rpaused_reason\x18\x15 \x01(\tH\x03R\fpausedReason\x88\x01\x01B\x16\n" +
+	"\rpaused_reason\x18\x15 \x01(\tH\x03R\fpausedReason\x88\x01\x01\x12+\n" +
+	"\x0frows_per_second\x18\x16 \x01(\x03H\x04R\rrowsPerSecond\x88\x01\x01\x12:\n" +
+	"\x17stored_bytes_per_second\x18\x17 \x01(\x03H\x05R\x14storedBytesPerSecond\x88\x01\x01B\x16\n" +
 	"\x14_messages_per_secondB\x13\n" +
 	"\x11_bytes_per_secondB\t\n" +
 	"\a_pausedB\x10\n" +
-	"\x0e_paused_reason\"\xa9\x01\n" +
+	"\x0e_paused_reasonB\x12\n" +
+	"\x10_rows_per_secondB\x1a\n" +
+	"\x18_stored_bytes_per_second\"\xa9\x01\n" +
 	"\vPausedByKey\x12)\n" +
 	"\x10subscription_ids\x18\x01 \x03(\tR\x0fsubscriptionIds\x12-\n" +
 	"\x12more_subscriptions\x18\x02 \x01(\bR\x11moreSubscriptions\x12\x1d\n" +
@@ -897,7 +937,7 @@ const file_openintent_v1_keys_proto_rawDesc = "" +
 	"\fmore_invites\x18\x04 \x01(\bR\vmoreInvites\"I\n" +
 	"\tIssuedKey\x12$\n" +
 	"\x03key\x18\x01 \x01(\v2\x12.openintent.v1.KeyR\x03key\x12\x16\n" +
-	"\x06secret\x18\x02 \x01(\tR\x06secret\"\x9c\x04\n" +
+	"\x06secret\x18\x02 \x01(\tR\x06secret\"\xc7\x05\n" +
 	"\x10CreateKeyRequest\x12#\n" +
 	"\x05label\x18\x01 \x01(\tB\r\xe0A\x02\xbaH\ar\x05\x10\x01\x18\x80\x02R\x05label\x12+\n" +
 	"\x06agents\x18\x02 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\x80\x02R\x06agents\x12\x1a\n" +
@@ -911,9 +951,13 @@ const file_openintent_v1_keys_proto_rawDesc = "" +
 	"expires_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12-\n" +
 	"\aintents\x18\n" +
 	" \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\x80\x02R\aintents\x12/\n" +
-	"\bchannels\x18\v \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\x80\x02R\bchannelsB\x16\n" +
+	"\bchannels\x18\v \x03(\tB\x13\xbaH\x10\x92\x01\r\x10d\x18\x01\"\ar\x05\x10\x01\x18\x80\x02R\bchannels\x124\n" +
+	"\x0frows_per_second\x18\f \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x02R\rrowsPerSecond\x88\x01\x01\x12C\n" +
+	"\x17stored_bytes_per_second\x18\r \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x03R\x14storedBytesPerSecond\x88\x01\x01B\x16\n" +
 	"\x14_messages_per_secondB\x13\n" +
-	"\x11_bytes_per_second\"\xc2\x01\n" +
+	"\x11_bytes_per_secondB\x12\n" +
+	"\x10_rows_per_secondB\x1a\n" +
+	"\x18_stored_bytes_per_second\"\xc2\x01\n" +
 	"\x0fListKeysRequest\x12A\n" +
 	"\x06status\x18\x01 \x01(\x0e2\x18.openintent.v1.KeyStatusB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x00R\x06status\x88\x01\x01\x12%\n" +

@@ -1336,10 +1336,15 @@ type ListMessagesRequest struct {
 	// Only messages of this kind.
 	Kind *string `protobuf:"bytes,8,opt,name=kind,proto3,oneof" json:"kind,omitempty"`
 	// True lists only the present contents of the channel's documents, those too that are no longer listed otherwise. It goes with `kind` and
-	// with nothing else.
-	Documents     *bool `protobuf:"varint,9,opt,name=documents,proto3,oneof" json:"documents,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// with `without_contents`, and with nothing else.
+	Documents *bool `protobuf:"varint,9,opt,name=documents,proto3,oneof" json:"documents,omitempty"`
+	// How many bytes of contents the page has at most, 1 to 3 MiB (3145728), which it is when absent. The first message is on the page
+	// whatever its size.
+	MaxBytes *int32 `protobuf:"varint,10,opt,name=max_bytes,json=maxBytes,proto3,oneof" json:"max_bytes,omitempty"`
+	// True leaves out payloads and metadata, for who asks only who sent what when. The page ends as it would with them.
+	WithoutContents *bool `protobuf:"varint,11,opt,name=without_contents,json=withoutContents,proto3,oneof" json:"without_contents,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ListMessagesRequest) Reset() {
@@ -1431,6 +1436,20 @@ func (x *ListMessagesRequest) GetKind() string {
 func (x *ListMessagesRequest) GetDocuments() bool {
 	if x != nil && x.Documents != nil {
 		return *x.Documents
+	}
+	return false
+}
+
+func (x *ListMessagesRequest) GetMaxBytes() int32 {
+	if x != nil && x.MaxBytes != nil {
+		return *x.MaxBytes
+	}
+	return 0
+}
+
+func (x *ListMessagesRequest) GetWithoutContents() bool {
+	if x != nil && x.WithoutContents != nil {
+		return *x.WithoutContents
 	}
 	return false
 }
@@ -4191,7 +4210,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\r_directednessB\t\n" +
 	"\a_policyB\b\n" +
 	"\x06_fenceB\x15\n" +
-	"\x13_expires_in_seconds\"\xff\x03\n" +
+	"\x13_expires_in_seconds\"\x82\x05\n" +
 	"\x13ListMessagesRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12#\n" +
@@ -4204,7 +4223,10 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x0ecorrelation_id\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x04R\rcorrelationId\x88\x01\x01\x12*\n" +
 	"\tthread_id\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x05R\bthreadId\x88\x01\x01\x12 \n" +
 	"\x04kind\x18\b \x01(\tB\a\xbaH\x04r\x02\x18@H\x06R\x04kind\x88\x01\x01\x12!\n" +
-	"\tdocuments\x18\t \x01(\bH\aR\tdocuments\x88\x01\x01B\b\n" +
+	"\tdocuments\x18\t \x01(\bH\aR\tdocuments\x88\x01\x01\x12.\n" +
+	"\tmax_bytes\x18\n" +
+	" \x01(\x05B\f\xbaH\t\x1a\a\x18\x80\x80\xc0\x01(\x01H\bR\bmaxBytes\x88\x01\x01\x12.\n" +
+	"\x10without_contents\x18\v \x01(\bH\tR\x0fwithoutContents\x88\x01\x01B\b\n" +
 	"\x06_sinceB\x05\n" +
 	"\x03_toB\b\n" +
 	"\x06_limitB\x0f\n" +
@@ -4214,7 +4236,10 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"_thread_idB\a\n" +
 	"\x05_kindB\f\n" +
 	"\n" +
-	"_documents\"\x97\x01\n" +
+	"_documentsB\f\n" +
+	"\n" +
+	"_max_bytesB\x13\n" +
+	"\x11_without_contents\"\x97\x01\n" +
 	"\x14ListMessagesResponse\x122\n" +
 	"\bmessages\x18\x01 \x03(\v2\x16.openintent.v1.MessageR\bmessages\x12\"\n" +
 	"\n" +

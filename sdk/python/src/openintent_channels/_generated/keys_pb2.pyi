@@ -22,7 +22,7 @@ KEY_STATUS_EXPIRED: KeyStatus
 KEY_STATUS_REVOKED: KeyStatus
 
 class Key(_message.Message):
-    __slots__ = ("id", "label", "status", "operator", "agents", "roles", "read_only", "human", "messages_per_second", "bytes_per_second", "created_at", "created_by", "expires_at", "last_used_at", "former_secret_expires_at", "revoked_at", "version", "intents", "channels", "paused", "paused_reason")
+    __slots__ = ("id", "label", "status", "operator", "agents", "roles", "read_only", "human", "messages_per_second", "bytes_per_second", "created_at", "created_by", "expires_at", "last_used_at", "former_secret_expires_at", "revoked_at", "version", "intents", "channels", "paused", "paused_reason", "rows_per_second", "stored_bytes_per_second")
     ID_FIELD_NUMBER: _ClassVar[int]
     LABEL_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
@@ -44,6 +44,8 @@ class Key(_message.Message):
     CHANNELS_FIELD_NUMBER: _ClassVar[int]
     PAUSED_FIELD_NUMBER: _ClassVar[int]
     PAUSED_REASON_FIELD_NUMBER: _ClassVar[int]
+    ROWS_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    STORED_BYTES_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
     id: str
     label: str
     status: KeyStatus
@@ -65,7 +67,9 @@ class Key(_message.Message):
     channels: _containers.RepeatedScalarFieldContainer[str]
     paused: PausedByKey
     paused_reason: str
-    def __init__(self, id: _Optional[str] = ..., label: _Optional[str] = ..., status: _Optional[_Union[KeyStatus, str]] = ..., operator: bool = ..., agents: _Optional[_Iterable[str]] = ..., roles: _Optional[_Iterable[str]] = ..., read_only: bool = ..., human: bool = ..., messages_per_second: _Optional[int] = ..., bytes_per_second: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_by: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_used_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., former_secret_expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revoked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., intents: _Optional[_Iterable[str]] = ..., channels: _Optional[_Iterable[str]] = ..., paused: _Optional[_Union[PausedByKey, _Mapping]] = ..., paused_reason: _Optional[str] = ...) -> None: ...
+    rows_per_second: int
+    stored_bytes_per_second: int
+    def __init__(self, id: _Optional[str] = ..., label: _Optional[str] = ..., status: _Optional[_Union[KeyStatus, str]] = ..., operator: bool = ..., agents: _Optional[_Iterable[str]] = ..., roles: _Optional[_Iterable[str]] = ..., read_only: bool = ..., human: bool = ..., messages_per_second: _Optional[int] = ..., bytes_per_second: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_by: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_used_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., former_secret_expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revoked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., intents: _Optional[_Iterable[str]] = ..., channels: _Optional[_Iterable[str]] = ..., paused: _Optional[_Union[PausedByKey, _Mapping]] = ..., paused_reason: _Optional[str] = ..., rows_per_second: _Optional[int] = ..., stored_bytes_per_second: _Optional[int] = ...) -> None: ...
 
 class PausedByKey(_message.Message):
     __slots__ = ("subscription_ids", "more_subscriptions", "invite_ids", "more_invites")
@@ -88,7 +92,7 @@ class IssuedKey(_message.Message):
     def __init__(self, key: _Optional[_Union[Key, _Mapping]] = ..., secret: _Optional[str] = ...) -> None: ...
 
 class CreateKeyRequest(_message.Message):
-    __slots__ = ("label", "agents", "operator", "roles", "read_only", "human", "messages_per_second", "bytes_per_second", "expires_at", "intents", "channels")
+    __slots__ = ("label", "agents", "operator", "roles", "read_only", "human", "messages_per_second", "bytes_per_second", "expires_at", "intents", "channels", "rows_per_second", "stored_bytes_per_second")
     LABEL_FIELD_NUMBER: _ClassVar[int]
     AGENTS_FIELD_NUMBER: _ClassVar[int]
     OPERATOR_FIELD_NUMBER: _ClassVar[int]
@@ -100,6 +104,8 @@ class CreateKeyRequest(_message.Message):
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
     INTENTS_FIELD_NUMBER: _ClassVar[int]
     CHANNELS_FIELD_NUMBER: _ClassVar[int]
+    ROWS_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    STORED_BYTES_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
     label: str
     agents: _containers.RepeatedScalarFieldContainer[str]
     operator: bool
@@ -111,7 +117,9 @@ class CreateKeyRequest(_message.Message):
     expires_at: _timestamp_pb2.Timestamp
     intents: _containers.RepeatedScalarFieldContainer[str]
     channels: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, label: _Optional[str] = ..., agents: _Optional[_Iterable[str]] = ..., operator: bool = ..., roles: _Optional[_Iterable[str]] = ..., read_only: bool = ..., human: bool = ..., messages_per_second: _Optional[int] = ..., bytes_per_second: _Optional[int] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., intents: _Optional[_Iterable[str]] = ..., channels: _Optional[_Iterable[str]] = ...) -> None: ...
+    rows_per_second: int
+    stored_bytes_per_second: int
+    def __init__(self, label: _Optional[str] = ..., agents: _Optional[_Iterable[str]] = ..., operator: bool = ..., roles: _Optional[_Iterable[str]] = ..., read_only: bool = ..., human: bool = ..., messages_per_second: _Optional[int] = ..., bytes_per_second: _Optional[int] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., intents: _Optional[_Iterable[str]] = ..., channels: _Optional[_Iterable[str]] = ..., rows_per_second: _Optional[int] = ..., stored_bytes_per_second: _Optional[int] = ...) -> None: ...
 
 class ListKeysRequest(_message.Message):
     __slots__ = ("status", "limit", "cursor")
