@@ -22,7 +22,7 @@ func (r *Rules) Reserved() bool { return r.CreatedBy == caller.System && r.Name 
 func (s *Service) Found(tx *database.Tx, head *intents.Head, name string) error {
 	found, err := s.FindOpenByName(tx, head, name, make(map[Key]*Count))
 	if err == nil && found == nil {
-		_, err = s.CreateImplicit(tx, head, name, caller.System)
+		_, err = s.CreateImplicit(tx, head, name, caller.System, "")
 	}
 	return err
 }
