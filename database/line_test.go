@@ -275,3 +275,22 @@ func TestCallersReadsLeaveRoom(t *testing.T) {
 		require.Equal(t, []int{2, 2}, []int{heavy.free, heavy.places.free})
 	}
 }
+
+// TestManyAgentsOfAKeyMayWait lets a broadcast wake a hundred agents of one key a hundred times before their reads are too many.
+func TestManyAgentsOfAKeyMayWait(t *testing.T) {
+	l, _ := Connections{}.orDefaults(PostgreSQL).lines(PostgreSQL)
+	for l.free > 0 {
+		require.NoError(t, l.enter(t.Context(), of("ann")))
+	}
+	var waiting []*waitingRead
+	for n := range 10_000 {
+		waiting = append(waiting, waiter(t, l, Reader{"shared", fmt.Sprint(n % 100)}))
+	}
+	_, err := l.join(Reader{"shared", "one more"})
+	require.ErrorIs(t, err, ErrCrowded)
+	waiting = append(waiting, waiter(t, l, of("bob")))
+	for _, w := range waiting {
+		require.True(t, l.quit(w))
+	}
+	empty(t, l)
+}
