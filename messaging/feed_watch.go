@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"openintent/caller"
+	"openintent/database"
 	"openintent/messaging/wake"
 )
 
@@ -31,6 +32,11 @@ func watching(listen func(topics ...any) *wake.Listener, agentID string) *Watch 
 	}
 }
 
+// WatchIntentsNoting is WatchIntents for a party that asks which intents woke it (Moved).
+func (s *Service) WatchIntentsNoting(agentID string) *Watch {
+	return watching(s.hub.ListenNoting, agentID)
+}
+
 // WatchIntentsCalling is WatchIntents for a party that has very many watches. Each wake-up calls the function, instead of
 // filling a channel on which a goroutine would have to wait. All other wake-ups wait for the function, so it must not
 // block, and it must not use a Watch.
@@ -44,6 +50,40 @@ func (w *Watch) C() <-chan struct{} { return w.listener.Woken() }
 // Take returns what was handed over since the last time, and tells whether only a look shows what has happened. If so, the look
 // shows what was handed over too.
 func (w *Watch) Take() (given []*wake.Handover, look bool) { return w.listener.Take() }
+
+// Moved returns the intents that woke a noting watch since the last time. known is false if anything else did that may change from
+// where something reaches the agent, and for a watch that does not note.
+func (w *Watch) Moved() (moved []int64, known bool) {
+	if !w.listener.Notes() {
+		return nil, false
+	}
+	topics, all := w.listener.Noted()
+	moved, known = movedIn(topics, w.intents)
+	return moved, known && !all
+}
+
+// movedIn returns the intents whose topics are among these. known is false if other topics are, or intents that nobody watches. What
+// waits in a subscription moves no intent.
+func movedIn[V any](topics map[any]struct{}, watched map[int64]V) (moved []int64, known bool) {
+	for topic := range topics {
+		var no int64
+		switch topic := topic.(type) {
+		case wake.FeedTopic:
+			no = int64(topic)
+		case wake.IntentTopic:
+			no = int64(topic)
+		case wake.SubscriptionTopic:
+			continue
+		default:
+			return nil, false
+		}
+		if _, there := watched[no]; !there {
+			return nil, false
+		}
+		moved = append(moved, no)
+	}
+	return database.Distinct(moved), true
+}
 
 // Intents sets which intents are watched, and tells whether there are new ones among them. Set them before you read them:
 // then whatever is stored later wakes.

@@ -14,7 +14,7 @@ import (
 // intents that woke the watch.
 func (w *inboxWatch) refresh(ctx context.Context, tick bool) error {
 	topics, all := w.listener.Noted()
-	moved, known := w.movedIn(topics)
+	moved, known := movedIn(topics, w.state.intents)
 	if w.begun && !tick && !all && known {
 		whole, err := w.readMoved(ctx, moved)
 		if err != nil || !whole {
@@ -22,27 +22,6 @@ func (w *inboxWatch) refresh(ctx context.Context, tick bool) error {
 		}
 	}
 	return w.readWhole(ctx)
-}
-
-// movedIn returns the intents whose topics are among these. known is false if other topics are, or intents that the state does
-// not have.
-func (w *inboxWatch) movedIn(topics map[any]struct{}) (moved []int64, known bool) {
-	for topic := range topics {
-		var no int64
-		switch topic := topic.(type) {
-		case wake.FeedTopic:
-			no = int64(topic)
-		case wake.IntentTopic:
-			no = int64(topic)
-		default:
-			return nil, false
-		}
-		if _, there := w.state.intents[no]; !there {
-			return nil, false
-		}
-		moved = append(moved, no)
-	}
-	return database.Distinct(moved), true
 }
 
 // readMoved reads what has happened in a few intents. whole is true if that does not show what has become of the state.

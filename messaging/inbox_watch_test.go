@@ -127,7 +127,7 @@ func TestAWatchReadsOnlyWhatHasMoved(t *testing.T) {
 		h.asks(t, "a", channels[2], "c")
 		topics, all := watch.listener.Noted()
 		require.False(t, all)
-		moved, known := watch.movedIn(topics)
+		moved, known := movedIn(topics, watch.state.intents)
 		require.True(t, known, fmt.Sprint(topics))
 		require.Equal(t, []int64{h.key(t, channels[2]).IntentNo}, moved)
 		whole, err := watch.readMoved(context.Background(), moved)

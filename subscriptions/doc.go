@@ -94,6 +94,14 @@
 // A change that buries or revives a delivery also locks heads of intents, so it has a transaction of its own
 // (changeIn). The ledgers of streams that send ahead have a transaction of their own kind, as above.
 //
+// # Looks
+//
+// A look of a stream of an agent's own log reads no more than the intents that woke the stream, and those that it has not gathered to
+// their ends (progress_moved.go). It reads from where something reaches the agent, and all heads there, only if that may have changed:
+// when an intent begins to reach the agent, when rules or the agent's record change, when the monitor wakes it, and when it looks
+// without a wake-up. So what a message costs does not grow with the intents that reach its reader. The other receivers read all of it in
+// each look.
+//
 // # Changes without a wake-up
 //
 // Wake-ups can be lost. The monitor finds the changes that they did not announce, for all streams of own logs and all posted

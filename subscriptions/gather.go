@@ -45,6 +45,10 @@ type gatherer struct {
 	presence agents.Presence
 	// reaching are the intents from which something may reach the subscriber of a wide subscription, as they were last read.
 	reaching []int64
+	// states are those of the latest whole reading, and behind the intents that the latest reading found not gathered to their ends
+	// (readMoved).
+	states map[int64]intents.State
+	behind map[int64]struct{}
 	// annotations tells whether scanned was read with annotations.
 	annotations bool
 	// full is true when the window was too full to gather everything the last time.

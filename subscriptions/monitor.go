@@ -99,6 +99,10 @@ func (m *monitor) remove(o *observer) {
 func (m *monitor) update(o *observer, seen *progress) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
+	if seen.moved {
+		m.moved(o, seen)
+		return
+	}
 	m.setRole(o, heldRole(seen.presence))
 	for intentNo := range o.states {
 		if _, still := seen.states[intentNo]; !still {
@@ -118,6 +122,17 @@ func (m *monitor) update(o *observer, seen *progress) {
 	if behind {
 		o.watch.Wake()
 	}
+}
+
+// moved records what an observer saw of a few of the heads that it has seen before. The states are the observer's own; the mutex
+// must be held.
+func (m *monitor) moved(o *observer, seen *progress) {
+	for intentNo, state := range seen.states {
+		if _, indexed := o.states[intentNo]; indexed {
+			o.states[intentNo] = state
+		}
+	}
+	o.lastNumber = max(o.lastNumber, seen.sub.lastNumber)
 }
 
 func (m *monitor) setRole(o *observer, role string) {

@@ -48,7 +48,7 @@ func (s *Service) followAgent(
 				return err
 			}
 		}
-		st.receiver = s.newReceiver(own)
+		st.receiver = s.receiverWith(own, s.messaging.WatchIntentsNoting(agentID))
 		st.observer = s.monitor.add(ownLogObserver(st.receiver))
 		return st.begin(ctx, after)
 	})
@@ -178,6 +178,7 @@ func (st *ownLogStream) run(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
+		st.whole = st.whole || err != nil
 		st.service.monitor.advance(st.observer, st.number)
 		if _, err := st.wait(ctx, wait); err != nil {
 			return err
@@ -188,6 +189,7 @@ func (st *ownLogStream) run(ctx context.Context) error {
 // refresh reads the log's progress and reports it to the monitor. If the log ends before the cursor's place, or no longer
 // exists, it has lost deliveries that the stream has already sent.
 func (st *ownLogStream) refresh(ctx context.Context) (*progress, error) {
+	st.whole = st.whole || !st.visible.begun
 	seen, err := st.receiver.refresh(ctx)
 	switch {
 	case errors.Is(err, errNotFound):

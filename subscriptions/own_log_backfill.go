@@ -27,6 +27,9 @@ type visibility struct {
 // widened returns the intents in which the agent may see more than at the previous look. If it holds a new role, these are all
 // its intents. Otherwise they are those whose rules have changed and those that have begun to reach it.
 func (v *visibility) widened(now *progress) (changed []int64) {
+	if now.moved {
+		return nil // neither the role nor rules have changed
+	}
 	role := heldRole(now.presence)
 	for intentNo, state := range now.states {
 		if before, known := v.states[intentNo]; !known || before.Epoch != state.Epoch || role != "" && role != v.role {

@@ -15,6 +15,8 @@ import (
 
 // progress describes how far a subscription has come and where there is something to gather. It is read in one snapshot.
 type progress struct {
+	// moved is true when only some intents were read (readMoved): those in states.
+	moved    bool
 	sub      *subscription
 	presence agents.Presence
 	now      time.Time
@@ -82,6 +84,7 @@ func (g *gatherer) readProgress(ctx context.Context, subscriber string) (*progre
 		return nil, err
 	}
 	g.follows(seen.sub.filter.Annotations)
+	g.states = seen.states
 	if seen.presence != g.presence {
 		clear(g.refused) // its access may also have changed
 		g.presence = seen.presence
@@ -131,15 +134,7 @@ func (g *gatherer) findBacklogs(tx *database.Tx, seen *progress, expected reach)
 	}
 	g.forgetUnreached(seen.intents)
 	g.noteLosses(seen.states)
-	for _, head := range states {
-		one := backlog{intentNo: head.IntentNo, epoch: head.Epoch, stored: seen.positions[head.IntentNo], through: head.LastPosition}
-		if epoch, refused := g.refused[one.intentNo]; refused && epoch == one.epoch {
-			continue
-		}
-		if one.through > max(one.stored, g.scanned[one.intentNo]) {
-			seen.backlogs = append(seen.backlogs, one)
-		}
-	}
+	g.addBacklogs(seen, states)
 	return nil
 }
 

@@ -22,6 +22,8 @@ type receiver struct {
 	watch    *messaging.Watch
 	// fullWait is how long the receiver waits without a wake-up while its client owes acknowledgements.
 	fullWait time.Duration
+	// whole is true when the next look must read the whole progress, because it comes without a wake-up or after one that failed.
+	whole bool
 }
 
 func (s *Service) newReceiver(sub *subscription) *receiver {
@@ -38,7 +40,22 @@ func (r *receiver) close() { r.watch.Close() }
 
 // refresh reads the subscription's progress and makes the watch listen to everything that concerns it. Changes that were stored
 // before the watch listened woke nobody. So refresh reads again if the watch had something new to listen to.
+//
+// If the watch says in which intents something has happened, refresh reads no more than that.
 func (r *receiver) refresh(ctx context.Context) (*progress, error) {
+	moved, known := r.watch.Moved()
+	known = known && !r.whole
+	r.whole = true // unless this look succeeds
+	if known {
+		seen, ok, err := r.gatherer.readMoved(ctx, r.sub.subscriber, moved)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			r.sub, r.whole = seen.sub, false
+			return seen, nil
+		}
+	}
 	for {
 		seen, err := r.gatherer.readProgress(ctx, r.sub.subscriber)
 		if err != nil {
@@ -46,6 +63,7 @@ func (r *receiver) refresh(ctx context.Context) (*progress, error) {
 		}
 		r.sub = seen.sub
 		if !listenFor(r.watch, seen) {
+			r.whole = false
 			return seen, nil
 		}
 	}
@@ -131,6 +149,7 @@ func (r *receiver) wait(ctx context.Context, wait time.Duration) (woken bool, er
 	case <-r.watch.C():
 		return true, nil
 	case <-timer.C:
+		r.whole = true
 		return false, nil
 	case <-ctx.Done():
 		return false, context.Cause(ctx)

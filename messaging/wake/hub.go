@@ -262,6 +262,9 @@ func (l *Listener) Take() (given []*Handover, look bool) {
 	return given, look || l.looks
 }
 
+// Notes reports whether the listener notes under which topics it was woken.
+func (l *Listener) Notes() bool { return l.noting }
+
 // Noted returns the topics under which the listener was woken since the last time. all is true when there is more than they
 // say, because the listener was signalled without a topic.
 func (l *Listener) Noted() (topics map[any]struct{}, all bool) { return l.noted.take() }
