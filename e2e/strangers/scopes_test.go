@@ -208,6 +208,14 @@ func TestAScopedKeySeesOnlyWhatLiesInItsScope(t *testing.T) {
 			answer := w.With(key.Secret, "").REST(t, "POST", "/v1/agents/register", `{"agent_id":"bob"}`)
 			require.Less(t, answer.Status, 300, "%s", answer.Body)
 		}
+		for _, key := range []issued{channel, intent} {
+			for _, call := range []string{
+				"PUT /v1/agents/bob/refused/alice", "DELETE /v1/agents/bob/refused/alice", "GET /v1/agents/bob/refused",
+			} {
+				verb, path, _ := strings.Cut(call, " ")
+				denied("OUT_OF_SCOPE").check(t, w.With(key.Secret, "").REST(t, verb, path, ""))
+			}
+		}
 		w.scopedQuestion(t, channel)
 		w.goesOn(t)
 	})
