@@ -229,3 +229,13 @@ func listMethods() (map[string]*method, error) {
 	}
 	return methods, checkPlaces(methods)
 }
+
+// ChargedMethods returns the methods that are charged for what they store, as Service/Method, in no order.
+func ChargedMethods() (charged []string) {
+	for name, granted := range policies {
+		if granted.effect == writes && granted.free == "" {
+			charged = append(charged, strings.TrimPrefix(name, "/openintent.v1."))
+		}
+	}
+	return charged
+}
