@@ -11,7 +11,7 @@
 //	                      Builder, Apply ------+      |
 //	                                                  +--> answer on both interfaces: Struct
 //
-// ParseObject makes an Object of text directly; the command line reads payloads with it.
+// ParseObject makes an Object of text directly; the command line reads payloads with it. WriteLines and WriteYAML write checked text for people.
 //
 // # What holds
 //

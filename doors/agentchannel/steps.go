@@ -28,11 +28,11 @@ func (d *Desk) steps(channel *openintentv1.Channel, page *Page) []Step {
 	all = append(all,
 		d.write("send a message to everyone here", page, "/event", posted(kindComms, map[string]any{"text": "Hello, I can help with ..."})),
 		d.write("say that you live and how far you are", page, "/event", posted(kindStatus, map[string]any{"note": "reading the charter"})),
-		d.write("take the handoff, unless somebody has changed the state meanwhile; keep what the state says besides", page, "/event",
+		d.write("take the handoff, if nobody was faster; add what else the state says, because yours replaces it", page, "/event",
 			posted(kindState, map[string]any{"handoff": map[string]any{"holder": page.You}, "concepts": []any{}}), replacing(page.State)),
 	)
 	if page.Spec == nil {
-		all = append(all, d.write("write the charter, unless somebody has written one meanwhile", page, "/event",
+		all = append(all, d.write("write the charter, if nobody was faster", page, "/event",
 			posted(kindSpec, map[string]any{"mission": "..."}), replacing(nil)))
 	}
 	switch {
