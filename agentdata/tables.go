@@ -120,7 +120,7 @@ var Tables = []Table{
 	},
 	{
 		Name: "audiences", Of: "x.name = ?", Columns: "name sent:bool", Hidden: "intent_no",
-		Stays: "they say in which intents messages name it",
+		Stays: "they say in which intents messages name it, or it takes part",
 	},
 	{
 		Name: "offers", Of: ofAgent, Columns: "position:number agent_id offered_at:time", Hidden: "intent_no",

@@ -207,7 +207,8 @@ def check_leases_in_conflict():
 def check_leases_of_a_suspended_intent():
     intent, _ = new_channel("leases")
     held = alice.acquire_lease(intent.id, "analysis", 600)
-    alice.set_status(intent.id, alice.get_intent(intent.id).version, IntentStatus.SUSPENDED_AWAITING_INPUT)
+    active = alice.set_status(intent.id, alice.get_intent(intent.id).version, IntentStatus.ACTIVE)
+    alice.set_status(intent.id, active.version, IntentStatus.SUSPENDED_AWAITING_INPUT)
     before = datetime.now(timezone.utc)
     (shown,) = bob.get_leases(intent.id)
     assert shown.id == held.id and before < shown.expires_at < before + timedelta(seconds=660), shown.expires_at

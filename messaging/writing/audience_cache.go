@@ -20,8 +20,8 @@ const (
 	keptAudienceIntents = 16_384
 )
 
-// audience says that something may reach a name in an intent: the name was addressed there, or it is an agent that has sent
-// there and so takes part.
+// audience says that something may reach a name in an intent: the name was addressed there, or it is an agent that takes part, because it
+// has sent there or said so at its registration (sent).
 type audience struct {
 	name     string
 	intentNo int64
