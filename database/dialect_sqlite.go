@@ -62,6 +62,9 @@ func openSQLite(path string, most Connections) (_ dialect, err error) {
 	if err = makeFile(s.path); err != nil {
 		return nil, err
 	}
+	if err = s.lock.coverContents(s.path); err != nil {
+		return nil, err
+	}
 	if s.writePool, err = sql.Open("sqlite", s.address(url.Values{})); err != nil {
 		return nil, err
 	}

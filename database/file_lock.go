@@ -8,6 +8,15 @@ import (
 	"syscall"
 )
 
+// namesOf returns how many names an open file has.
+func namesOf(file *os.File) (uint64, error) {
+	found, err := file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return uint64(found.Sys().(*syscall.Stat_t).Nlink), nil //nolint:unconvert // its type differs between systems
+}
+
 // removesOpenFiles says that the system can remove the name of a file that is open.
 const removesOpenFiles = true
 

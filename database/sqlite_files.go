@@ -54,7 +54,18 @@ func probe(path string) error {
 	if err != nil {
 		return fmt.Errorf("the SQLite file must be readable and writable: %w", err)
 	}
-	return errors.Join(probeTables(path), file.Close())
+	return errors.Join(probeNames(file, path), probeTables(path), file.Close())
+}
+
+// probeNames refuses a file with several names (hard links). The lock and SQLite's own log stand beside one of them, so two processes that
+// open it under two names would destroy it, and so would a process that opens it after another one has crashed.
+func probeNames(file *os.File, path string) error {
+	names, err := namesOf(file)
+	if err == nil && names > 1 {
+		err = fmt.Errorf("%s has %d names (hard links), and SQLite keeps its log beside only one of them; remove the others, or copy the file"+
+			" with openintent backup", path, names)
+	}
+	return err
 }
 
 func kindOf(mode fs.FileMode) string {
@@ -94,6 +105,9 @@ func probeTables(path string) (err error) {
 type fileLock struct {
 	file *os.File
 	made bool // true if this process made the file
+	// contents is the database's file, which is locked, too, since it may have another name for another process. Closing it ends SQLite's
+	// own locks on it, so it is closed last.
+	contents *os.File
 }
 
 func lockFile(path string) (*fileLock, error) {
@@ -105,12 +119,28 @@ func lockFile(path string) (*fileLock, error) {
 	}
 	taken, err := lockExclusively(lock.file)
 	if taken || err == nil && !lock.stands() {
-		err = fmt.Errorf("another process has %s open; SQLite serves one process at a time, PostgreSQL several", path)
+		err = heldByOther(path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, lock.file.Close())
 	}
 	return lock, nil
+}
+
+func heldByOther(path string) error {
+	return fmt.Errorf("another process has %s open; SQLite serves one process at a time, PostgreSQL several", path)
+}
+
+// coverContents makes the lock cover the database's file, whatever its name is for others.
+func (l *fileLock) coverContents(path string) (err error) {
+	if l.contents, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
+		return err
+	}
+	taken, err := lockContents(l.contents)
+	if taken {
+		return heldByOther(path)
+	}
+	return err
 }
 
 // stands reports whether the lock's file is still the one under its name. It may not be, because a process that could not open
@@ -129,6 +159,9 @@ func (l *fileLock) release(opened bool) error {
 	var err error
 	if l.made && !opened && removesOpenFiles {
 		err = os.Remove(l.file.Name()) // while it is still locked, so that nobody locks a file that is about to be removed
+	}
+	if l.contents != nil {
+		err = errors.Join(err, l.contents.Close())
 	}
 	return errors.Join(err, l.file.Close())
 }

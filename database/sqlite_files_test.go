@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 
@@ -115,4 +116,29 @@ func TestAFailedStartLeavesTheLockOfAnother(t *testing.T) {
 	require.Contains(t, modesIn(t, folder), "a.db.lock")
 	_, err = database.Open(t.Context(), database.Config{URL: address})
 	require.ErrorContains(t, err, "another process")
+}
+
+// A file that has several names is not opened under any of them, and one that is open is not opened under another name, however it came
+// by that.
+func TestAFileIsOpenedUnderOneName(t *testing.T) {
+	folder := t.TempDir()
+	path, other := filepath.Join(folder, "a.db"), filepath.Join(folder, "b.db")
+	opened := openScratch(t, database.Config{URL: "sqlite:" + path})
+	require.NoError(t, os.Link(path, other))
+	_, err := database.Open(t.Context(), database.Config{URL: "sqlite:" + other})
+	require.ErrorContains(t, err, "has 2 names (hard links)")
+	require.NoError(t, os.Remove(path)) // now the open file has only the other name
+	if runtime.GOOS == "linux" {
+		_, err = database.Open(t.Context(), database.Config{URL: "sqlite:" + other})
+		require.ErrorContains(t, err, "another process has "+other+" open")
+	}
+	require.NoError(t, opened.Close())
+
+	path, other = filepath.Join(folder, "c.db"), filepath.Join(folder, "d.db")
+	require.NoError(t, openScratch(t, database.Config{URL: "sqlite:" + path}).Close())
+	require.NoError(t, os.Link(path, other))
+	_, err = database.Open(t.Context(), database.Config{URL: "sqlite:" + path})
+	require.ErrorContains(t, err, "remove the others")
+	require.NoError(t, os.Remove(other))
+	require.NoError(t, openScratch(t, database.Config{URL: "sqlite:" + path}).Close(), "the lock ends when the database is closed")
 }

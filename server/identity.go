@@ -113,22 +113,26 @@ func presentedKey(md metadata.MD) (string, error) {
 	return presented[0], nil
 }
 
-// namedAgent returns the agent in x-agent-id, or "" when the call names none.
+// namedAgent returns the agent in x-agent-id, or "" when the call names none. A value of blanks names none, over both faces.
 func namedAgent(md metadata.MD) (string, error) {
 	values := md.Get("x-agent-id")
-	if len(values) == 0 || len(values) == 1 && values[0] == "" {
-		return "", nil
-	}
 	if len(values) > 1 {
 		return "", fault.BadField("X-Agent-ID", "must be given once")
 	}
-	if caller.Reserved(values[0]) {
+	if len(values) == 0 {
+		return "", nil
+	}
+	named := strings.Trim(values[0], " \t") // as HTTP does; gRPC leaves blanks around a value
+	if named == "" {
+		return "", nil
+	}
+	if caller.Reserved(named) {
 		return "", errAgentReserved
 	}
-	if problem := agentProblem(values[0]); problem != "" {
+	if problem := agentProblem(named); problem != "" {
 		return "", fault.BadField("X-Agent-ID", problem)
 	}
-	return values[0], nil
+	return named, nil
 }
 
 // agentProblem describes what is wrong with the form of an agent's id, or returns "".

@@ -29,6 +29,8 @@ func TestWhoCalls(t *testing.T) {
 		{"an unbound key acts as the agent that it names", metadata.Pairs("x-api-key", "open", "x-agent-id", "zoe"), "zoe", false},
 		{"an empty name is none", metadata.Pairs("x-api-key", "open", "x-agent-id", ""), caller.Operator, true},
 		{"a key of one agent needs no name", metadata.Pairs("x-api-key", "one"), "agent-a", false},
+		{"blanks are none", metadata.Pairs("x-api-key", "one", "x-agent-id", " \t "), "agent-a", false},
+		{"blanks around a name count for nothing", metadata.Pairs("x-api-key", "two", "x-agent-id", " agent-b\t"), "agent-b", false},
 		{"a key of one agent may name it", metadata.Pairs("x-api-key", "one", "x-agent-id", "agent-a"), "agent-a", false},
 		{"a key of several names one", metadata.Pairs("x-api-key", "two", "x-agent-id", "agent-b"), "agent-b", false},
 		{"bearer", metadata.Pairs("authorization", "Bearer open"), caller.Operator, true},
