@@ -59,9 +59,11 @@ func (c *connection) reaction(made *openintentv1.SubscriptionDelivery, m *openin
 	if answerable[a.GetSignal()] {
 		attention.Policy = openintentv1.ResponsePolicy_RESPONSE_POLICY_MAY_RESPOND
 	}
+	subject := a.GetSignal() + " on your message in " + made.GetChannelName()
+	attention.Knock = &openintentv1.Knock{Where: made.GetChannelName(), Topic: subject}
 	stands := &openintentv1.Message{ // for the reaction, which is none
 		Id: chat.AnnotationID(m.GetId(), a.GetPosition()), ChannelId: m.GetChannelId(), Sender: a.GetAgentId(), To: &c.caller.Agent,
-		ThreadId: m.ThreadId, CreatedAt: a.GetCreatedAt(), Subject: new(a.GetSignal() + " on your message in " + made.GetChannelName()),
+		ThreadId: m.ThreadId, CreatedAt: a.GetCreatedAt(), Subject: &subject,
 	}
 	d := c.terms.deliveryOf(c.caller.Agent, chat.Entry{
 		Message: stands, Attention: attention, IntentID: made.GetIntentId(), Position: made.GetPosition(),
@@ -95,7 +97,7 @@ func (c *connection) edit(ctx context.Context, made *openintentv1.SubscriptionDe
 	d := c.terms.deliveryOf(c.caller.Agent, chat.Entry{
 		Message: m, IntentID: made.GetIntentId(), Position: made.GetPosition(), Attention: &openintentv1.Attention{
 			Directedness: judged.GetDirectedness(), Policy: judged.GetPolicy(), Injection: judged.GetInjection(), Reason: judged.GetReason(),
-			Priority: judged.GetPriority(), DeadlineMs: judged.DeadlineMs,
+			Priority: judged.GetPriority(), DeadlineMs: judged.DeadlineMs, Knock: judged.GetKnock(),
 		},
 	}, made.GetChannelName(), made.GetAttempt())
 	d.event.EventID = chat.EditID(m.GetId(), revision)

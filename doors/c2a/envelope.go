@@ -134,14 +134,24 @@ func plainText(content []chat.Part) string {
 // deliveryOf returns the delivery of a message. channel is the name of the message's channel.
 func (t terms) deliveryOf(agent string, entry chat.Entry, channel string, attempt int32) delivery {
 	d := delivery{event: chat.EventOf(agent, entry), mode: t.modes.mode(entry.Attention.GetInjection()), attempt: attempt}
-	topic := topicOf(entry.Message, channel)
 	switch d.mode {
 	case modeNotify:
-		d.event.Content, d.knock = nil, d.knockOn(channel, topic)
+		d.event.Content, d.knock = nil, d.knockOn(shownOf(entry))
 	case modeDigest:
+		topic := topicOf(entry.Message, channel)
 		d.event.Content = []chat.Part{chat.TextPart("1 message from " + chat.Named(entry.Message.GetSender()) + ": " + topic)}
 	}
 	return d
+}
+
+// shownOf returns the name of the channel and the topic that a knock shows. Attention has them if it knocks itself. If the harness takes
+// nothing louder than a knock, nobody has found out whether the sender is a stranger, so none of its words are shown.
+func shownOf(entry chat.Entry) (channel, topic string) {
+	if knock := entry.Attention.GetKnock(); knock != nil {
+		return knock.GetWhere(), knock.GetTopic()
+	}
+	channel = entry.Message.GetChannelId()
+	return channel, doors.Word(entry.Message.GetMessageType()) + " in " + channel
 }
 
 // knockOn returns the knock of an event.

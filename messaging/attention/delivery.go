@@ -63,7 +63,7 @@ func Explain(d Delivery, judged *Judgement) (rules []Rule) {
 
 // For judges messages that are handed to viewers. The judgements are in the order of the deliveries; nil for a message that asks
 // nothing: the viewer's own, one that is not for the viewer, and one whose time is over. All deliveries are to one agent. For runs one
-// round trip, and a second one if somebody holds a claim.
+// round trip, a second one if somebody holds a claim, and another one if a knock may come from a stranger.
 func For(tx *database.Tx, deliveries []Delivery) ([]*Judgement, error) {
 	var messages []*message.Message
 	var asking []Delivery
@@ -81,7 +81,7 @@ func For(tx *database.Tx, deliveries []Delivery) ([]*Judgement, error) {
 	for i, d := range deliveries {
 		judgements[i] = d.Judge(common, threads)
 	}
-	return judgements, nil
+	return judgements, meet(tx, deliveries, judgements)
 }
 
 // Judge judges the message by what was read; nil if it asks nothing. The threads must be known if the delivery depends on them.

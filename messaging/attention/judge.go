@@ -28,12 +28,22 @@ type Facts struct {
 	ChannelName string
 	// Rules are those to judge by; nil for those of today.
 	Rules *Rules
+	// Stranger is true when the sender is a stranger to the recipient. It only matters for a knock.
+	Stranger bool
 }
 
 // Judgement is what a message asks of one recipient at one time.
 type Judgement struct {
 	Verdict
-	q question
+	// Stranger is true when the message knocks and its sender is a stranger to the recipient.
+	Stranger bool
+	q        question
+}
+
+// Form is what the block of a message depends on beside the message.
+type Form struct {
+	Verdict
+	Stranger bool
 }
 
 // Judge works out what a message asks of a recipient.
@@ -49,6 +59,7 @@ func Judge(m *message.Message, f Facts, now time.Time) *Judgement {
 	for _, later := range laterRules {
 		later.change(&q, &j.Verdict)
 	}
+	j.Stranger = f.Stranger && j.Injection == notify
 	return j
 }
 
@@ -67,8 +78,8 @@ func (j *Judgement) Unclaimed() *Judgement {
 
 // Form returns what the block depends on beside the message. It is not exact if the block depends on the time too, or on the
 // recipient: the message has a deadline, or somebody claims it.
-func (j *Judgement) Form() (form Verdict, exact bool) {
-	return j.Verdict, j.q.ExpiresAt.IsZero() && len(j.q.Claims) == 0
+func (j *Judgement) Form() (form Form, exact bool) {
+	return Form{j.Verdict, j.Stranger}, j.q.ExpiresAt.IsZero() && len(j.q.Claims) == 0
 }
 
 // decide returns what the row decides, and whether it applies.
@@ -90,7 +101,7 @@ func (j *Judgement) ToWire() *openintentv1.Attention {
 		wire.DeadlineMs = &left
 	}
 	if j.Injection == notify {
-		wire.Knock = knockOf(m, j.q.ChannelName, j.q.OwedSubject)
+		wire.Knock = j.knock()
 	}
 	return wire
 }

@@ -7,21 +7,20 @@ import (
 	"openintent/messaging/message"
 )
 
-// knockOf returns what to show of a message without its content. It reads nothing of the payload and the metadata.
-// The knock of a reminder is that of the request of which it reminds; owed is what that is about.
-func knockOf(m *message.Message, channelName, owed string) *openintentv1.Knock {
+// knock returns what to show of the message without its content. It reads nothing of the payload and the metadata, and shows no words of a
+// stranger: not the subject, the kind or the channel's name. The knock of a reminder is that of the request of which it reminds.
+func (j *Judgement) knock() *openintentv1.Knock {
+	m := j.q.Message
+	from, kind, topic, channelID, channelName, id := m.Sender, string(m.Type), topicOf(m, j.q.ChannelName), m.ChannelID, j.q.ChannelName, m.ID
 	if reminder := m.Returns(); reminder != nil {
-		return &openintentv1.Knock{
-			From: reminder.From, Where: reminder.ChannelName, Topic: cmp.Or(owed, string(request)+" in "+reminder.ChannelName),
-			PullWith: pathOf(reminder.ChannelID, reminder.MessageID),
-		}
+		from, kind, channelID, channelName, id = reminder.From, string(request), reminder.ChannelID, reminder.ChannelName, reminder.MessageID
+		topic = cmp.Or(j.q.OwedSubject, kind+" in "+channelName)
 	}
-	return &openintentv1.Knock{
-		From:     m.Sender,
-		Where:    channelName,
-		Topic:    topicOf(m, channelName),
-		PullWith: pathOf(m.ChannelID, m.ID),
+	if j.Stranger {
+		channelName = channelID
+		topic = kind + " in " + channelID
 	}
+	return &openintentv1.Knock{From: from, Where: channelName, Topic: topic, PullWith: pathOf(channelID, id)}
 }
 
 func pathOf(channelID, messageID string) string {

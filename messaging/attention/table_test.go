@@ -236,7 +236,14 @@ func TestBlock(t *testing.T) {
 	m.Conversation.Kind = "review.request"
 	require.Equal(t, "review.request in reviews", Judge(m, facts, now).ToWire().GetKnock().GetTopic())
 	m.Conversation.Subject = "A look at the parser"
-	require.Equal(t, "A look at the parser", Judge(m, facts, now).ToWire().GetKnock().GetTopic())
+	judged := Judge(m, facts, now)
+	require.Equal(t, "A look at the parser", judged.ToWire().GetKnock().GetTopic())
+	stranger := judged.FromStranger()
+	require.Equal(t, "request in chan_1", stranger.ToWire().GetKnock().GetTopic(), "none of a stranger's words")
+	require.Equal(t, "chan_1", stranger.ToWire().GetKnock().GetWhere())
+	require.NotEqual(t, formOf(judged), formOf(stranger), "who knows the sender is sent another form")
+	require.Equal(t, judged.Verdict, stranger.Verdict)
+	require.Equal(t, "request in chan_1", stranger.At(now.Add(time.Second)).ToWire().GetKnock().GetTopic(), "as of a later time, too")
 
 	m.ExpiresAt, facts.Claims = time.Time{}, nil
 	block = Judge(m, facts, now).ToWire()
@@ -279,4 +286,9 @@ func TestTheDigestedKindsCanBeOthers(t *testing.T) {
 	Today().DigestedKinds[0] = "ci.result"
 	require.Equal(t, ambient, judged("ci.result", nil))
 	require.Equal(t, digested, judged("status", nil))
+}
+
+func formOf(j *Judgement) Form {
+	form, _ := j.Form()
+	return form
 }

@@ -58,6 +58,8 @@ type ownFacts struct {
 	readAt  time.Time
 	threads *attention.Threads
 	as      logAsOf
+	// written is true when the caller is known to have written in the intent.
+	written bool
 }
 
 // refresh drops facts that have become old.
@@ -96,7 +98,18 @@ func (f *follower) attend(
 			return nil, err
 		}
 	}
-	return d.Judge(common, f.facts.threads), nil
+	judged := d.Judge(common, f.facts.threads)
+	if !d.MayBeStranger(judged) || f.facts.written {
+		return judged, nil
+	}
+	err = f.tails.DB.ReadFor(ctx, f.by.Reader(), func(tx *database.Tx) (err error) {
+		f.facts.written, err = attention.HasWritten(tx, d.Viewer.Agent, d.Message.IntentNo)
+		return err
+	})
+	if err != nil || f.facts.written {
+		return judged, err
+	}
+	return judged.FromStranger(), nil
 }
 
 // commonFor returns the facts about items that are the same for all followers. Those about shared items are shared too.

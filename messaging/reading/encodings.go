@@ -17,7 +17,7 @@ type Encodings struct {
 	mutex    sync.Mutex
 	status   message.Status
 	plain    forms
-	attended map[attention.Verdict]*forms
+	attended map[attention.Form]*forms
 }
 
 // forms are an entry as it is sent. network is for streams over the network, local for streams within the process. Neither is
@@ -62,12 +62,12 @@ func (n *Encodings) formsOf(e Entry) *forms {
 	if e.Attention == nil {
 		return &n.plain
 	}
-	verdict, _ := e.Attention.Form()
-	if n.attended[verdict] == nil {
+	asked, _ := e.Attention.Form()
+	if n.attended[asked] == nil {
 		if n.attended == nil {
-			n.attended = make(map[attention.Verdict]*forms)
+			n.attended = make(map[attention.Form]*forms)
 		}
-		n.attended[verdict] = new(forms)
+		n.attended[asked] = new(forms)
 	}
-	return n.attended[verdict]
+	return n.attended[asked]
 }
