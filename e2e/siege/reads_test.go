@@ -60,7 +60,7 @@ func TestReadsWithoutEnd(t *testing.T) {
 			{"threads", []string{thread, thread + "?limit=1000"}},
 			{"all three", []string{messages + "?kind=nope", messages + "?limit=1000", thread}},
 			{"a full inbox", []string{"/v1/agents/flooder/inbox?include=attention&policy=must_respond&limit=1"}},
-		} {
+		}[size(3, 0):] {
 			besiegeWithReads(t, h, victim, own, attack.name, readingOrder{h.BaseURL(), "flood-key", attack.paths, 64})
 		}
 	})
