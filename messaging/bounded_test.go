@@ -359,7 +359,7 @@ func (h *house) requireSought(t *testing.T, text string) {
 			err := row.Scan(&id, &parent, &unused, &step)
 			for _, wrong := range []string{
 				"SCAN m", "SCAN x", "messages_ordinal (intent_no=? AND channel_no=?)",
-				"sqlite_autoindex_messages_1 (intent_no=?)", "sqlite_autoindex_messages_1 (intent_no=? AND position>",
+				"USING INDEX sqlite_autoindex_messages_1 (intent_no=?)", "sqlite_autoindex_messages_1 (intent_no=? AND position>",
 			} {
 				require.NotContains(t, step, wrong, text)
 			}
