@@ -57,7 +57,7 @@ func (g *greedy) say(t *testing.T, agent, channel, to string) {
 }
 
 // hold makes many calls as an agent, 200 on each connection. Each lasts until the context ends.
-func (g *greedy) hold(t *testing.T, ctx context.Context, agent string, count int, call func(context.Context, openintentv1.MessageServiceClient) error) {
+func (g *greedy) hold(ctx context.Context, t *testing.T, agent string, count int, call func(context.Context, openintentv1.MessageServiceClient) error) {
 	t.Helper()
 	ctx = metadata.AppendToOutgoingContext(ctx, "x-api-key", "greedy-key", "x-agent-id", agent)
 	for begun := 0; begun < count; begun += 200 {
@@ -94,12 +94,12 @@ func TestWaitsOfOneKey(t *testing.T) {
 		defer end()
 		for n := range agents {
 			agent := fmt.Sprint("greedy-", n)
-			g.hold(t, ctx, agent, waits, func(ctx context.Context, client openintentv1.MessageServiceClient) error {
+			g.hold(ctx, t, agent, waits, func(ctx context.Context, client openintentv1.MessageServiceClient) error {
 				_, err := client.GetInbox(ctx, &openintentv1.GetInboxRequest{AgentId: agent, WaitSeconds: new(600.0)})
 				return err
 			})
 		}
-		g.hold(t, ctx, "greedy-0", streams, func(ctx context.Context, client openintentv1.MessageServiceClient) error {
+		g.hold(ctx, t, "greedy-0", streams, func(ctx context.Context, client openintentv1.MessageServiceClient) error {
 			stream, err := client.Subscribe(ctx, &openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_AgentId{AgentId: "greedy-0"}})
 			for err == nil {
 				_, err = stream.Recv()
