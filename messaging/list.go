@@ -3,6 +3,7 @@ package messaging
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -84,8 +85,10 @@ func (s *Service) reading(ctx context.Context, channelID string) (caller.Caller,
 
 // listing is one call of ListMessages.
 type listing struct {
-	by            caller.Caller
-	since         string
+	by    caller.Caller
+	since string
+	// unknown is true if since is an id that the caller cannot know to be a message's: the list begins with the oldest message kept.
+	unknown       bool
 	recipient     string
 	limit         int
 	messageType   message.Type
@@ -113,6 +116,13 @@ func (s *Service) list(
 		next = q.next(messages, l)
 		return err
 	})
+	if errors.Is(err, errElsewhere) {
+		_, _, unseen := s.getFromAnyChannel(ctx, q.by, &openintentv1.GetMessageRequest{MessageId: q.since})
+		if errors.Is(unseen, message.ErrMessageNotFound) {
+			q.unknown = true
+			return s.list(ctx, key, q)
+		}
+	}
 	return messages, next, now, err
 }
 
@@ -126,7 +136,7 @@ func (q listing) keeps(m *message.Message, l reading.Snapshot, viewer message.Vi
 // collect gathers the page in chunks, until it is full or the end (or floor) of the channel is reached.
 func (q listing) collect(tx *database.Tx, l reading.Snapshot, viewer message.Viewer) ([]*message.Message, error) {
 	after, backwards := l.Count.Floor, q.since == ""
-	if !backwards {
+	if !backwards && !q.unknown {
 		cursor, err := cursorOrdinal(tx, l, q.since)
 		if err != nil {
 			return nil, err

@@ -23,9 +23,13 @@ func (q listing) next(messages []*message.Message, l reading.Snapshot) string {
 	return l.Head.LastAt.Format(time.RFC3339Nano)
 }
 
+// errElsewhere refuses the id of a message of another channel, if the caller sees that message there. Otherwise the refusal would tell that
+// there is such a message.
+var errElsewhere = fault.BadField("since", "it names a message of another channel; give one of this channel or a time")
+
 // cursorOrdinal finds the place after which a list goes on. since is a message id of this channel, or a time. If the
-// message is no longer retained, the list goes on with the oldest retained one. An id of another channel, or a malformed
-// one, is refused.
+// message is no longer retained, the list goes on with the oldest retained one. An id of another channel is errElsewhere, and a
+// malformed one is refused.
 func cursorOrdinal(tx *database.Tx, l reading.Snapshot, since string) (int64, error) {
 	if at, err := parseTime(since); err == nil {
 		return ordinalAt(tx, l, at)
@@ -43,7 +47,7 @@ func cursorOrdinal(tx *database.Tx, l reading.Snapshot, since string) (int64, er
 		return 0, err
 	}
 	if (channels.Key{IntentNo: intentNo, ChannelNo: channelNo}) != l.Channel.Key {
-		return 0, fault.BadField("since", "it names a message of another channel; give one of this channel or a time")
+		return 0, errElsewhere
 	}
 	return ordinal, nil
 }
