@@ -10,6 +10,7 @@ import (
 	"openintent/caller"
 	"openintent/channels"
 	"openintent/database"
+	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
@@ -118,10 +119,14 @@ func (s *Service) list(
 	})
 	if errors.Is(err, errElsewhere) {
 		_, _, unseen := s.getFromAnyChannel(ctx, q.by, &openintentv1.GetMessageRequest{MessageId: q.since})
-		if errors.Is(unseen, message.ErrMessageNotFound) {
+		switch {
+		case errors.Is(unseen, message.ErrMessageNotFound):
 			q.unknown = true
 			return s.list(ctx, key, q)
+		case unseen != nil:
+			return nil, "", now, unseen
 		}
+		err = fault.BadField("since", "it names a message of another channel; give one of this channel or a time")
 	}
 	return messages, next, now, err
 }

@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -23,9 +24,9 @@ func (q listing) next(messages []*message.Message, l reading.Snapshot) string {
 	return l.Head.LastAt.Format(time.RFC3339Nano)
 }
 
-// errElsewhere refuses the id of a message of another channel, if the caller sees that message there. Otherwise the refusal would tell that
-// there is such a message.
-var errElsewhere = fault.BadField("since", "it names a message of another channel; give one of this channel or a time")
+// errElsewhere means that a cursor is the id of a message of another channel. It never leaves the room. Only a caller that sees that message
+// there is refused, because the refusal tells that there is such a message.
+var errElsewhere = errors.New("the cursor names a message of another channel")
 
 // cursorOrdinal finds the place after which a list goes on. since is a message id of this channel, or a time. If the
 // message is no longer retained, the list goes on with the oldest retained one. An id of another channel is errElsewhere, and a
