@@ -114,7 +114,6 @@ func TestCreateNeedsAccess(t *testing.T) {
 		metadata := faulttest.Require(t, err, fault.Denied, "FORBIDDEN").Metadata
 		require.Equal(t, map[string]string{
 			"required_permission": "read", "current_permission": "none",
-			"access_request_url": "/v1/intents/" + intentID + "/access-requests",
 		}, metadata)
 		_, err = h.channels.CreateChannel(as("reader"), &createRequest{IntentId: intentID, Name: "n", Options: audited})
 		metadata = faulttest.Require(t, err, fault.Denied, "FORBIDDEN").Metadata

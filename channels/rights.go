@@ -42,6 +42,5 @@ func (r *Rules) requireManager(c caller.Caller, access *intents.Rules, now time.
 	return fault.New(fault.Denied, "FORBIDDEN",
 		"Only the channel's creator, the intent's coordinator and the operator may change this channel.").
 		With("required_permission", "channel_manager").
-		With("current_permission", access.Level(c.Agent, false, now).String()).
-		With("access_request_url", "/v1/intents/"+r.IntentID+"/access-requests")
+		With("current_permission", access.Level(c.Agent, false, now).String())
 }

@@ -76,13 +76,14 @@ func open(ctx context.Context, cfg Config, of migrations.Schema) (*DB, error) {
 	cfg.Logger = cfg.logger()
 	dialect, err := openDialect(ctx, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("opening the database: %w", err)
+		return nil, explainFull(fmt.Errorf("opening the database: %w", err), cfg.URL)
 	}
 	db := &DB{dialect: dialect, clock: cfg.Clock, hooks: cfg.Hooks, commitPatience: commitPatience}
 	db.reads, db.heavy = cfg.Connections.orDefaults(dialect.engine()).lines(dialect.engine())
 	db.close = sync.OnceValue(db.finish)
 	if err := db.start(ctx, cfg, of); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the %s database: %w", dialect.engine(), err), db.Close())
+		err = explainFull(fmt.Errorf("opening the %s database: %w", dialect.engine(), err), cfg.URL)
+		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }

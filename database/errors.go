@@ -103,6 +103,9 @@ func isConflict(err error) bool {
 // either another transaction, or a connection to a server that takes no writes, which is given up.
 func IsConflict(err error) bool { return isConflict(err) || isReadOnly(err) }
 
+// IsBusy reports whether others who were at work kept a transaction from what it needed. It says nothing about the database's state.
+func IsBusy(err error) bool { return isConflict(err) && !isReadOnly(err) }
+
 // isEnded reports whether the caller's context ended. The driver then closes the connection, which says nothing about the
 // server.
 func isEnded(err error) bool {

@@ -204,8 +204,7 @@ func (r *Rules) RequireGiven(c caller.Caller, acting string, need Permission, no
 func (r *Rules) refusal(need, has Permission, sentence string) error {
 	return fault.New(fault.Denied, "FORBIDDEN", sentence, need, has).
 		With("required_permission", need.String()).
-		With("current_permission", has.String()).
-		With("access_request_url", "/v1/intents/"+r.intentID+"/access-requests")
+		With("current_permission", has.String())
 }
 
 func isOperator(c caller.Caller, acting string) bool { return c.IsOperator && acting == c.Agent }

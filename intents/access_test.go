@@ -177,7 +177,6 @@ func TestRequireNamesBothLevels(t *testing.T) {
 	require.Equal(t, map[string]string{
 		"required_permission": "write",
 		"current_permission":  "read",
-		"access_request_url":  "/v1/intents/i1/access-requests",
 	}, refusal.Metadata)
 }
 

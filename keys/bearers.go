@@ -40,3 +40,10 @@ func (s *Service) NoteUse(ctx context.Context, ids []string, at time.Time) error
 		})
 	})
 }
+
+// Probe stores a few bytes, to find out whether the database stores anything. They stand beside the tag and mean nothing else.
+func Probe(tx *database.Tx) error {
+	return tx.Pipeline(database.Statement{
+		SQL: "UPDATE api_keys_state SET probed_at = ? WHERE one = 1", Args: []any{database.Micros(tx.Now())},
+	})
+}

@@ -3,12 +3,14 @@ package messaging
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"openintent/caller"
 	"openintent/channels"
 	"openintent/database"
+	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
@@ -84,8 +86,10 @@ func (s *Service) reading(ctx context.Context, channelID string) (caller.Caller,
 
 // listing is one call of ListMessages.
 type listing struct {
-	by        caller.Caller
-	since     string
+	by    caller.Caller
+	since string
+	// unknown is true if since is an id that the caller cannot know to be a message's: the list begins with the oldest message kept.
+	unknown   bool
 	recipient string
 	limit     int
 	// bytes is how much content the page has at most.
@@ -122,6 +126,17 @@ func (s *Service) list(ctx context.Context, key channels.Key, q listing) (page l
 		page, err = q.collect(tx, l, viewer)
 		return err
 	})
+	if errors.Is(err, errElsewhere) {
+		_, _, unseen := s.getFromAnyChannel(ctx, q.by, &openintentv1.GetMessageRequest{MessageId: q.since})
+		switch {
+		case errors.Is(unseen, message.ErrMessageNotFound):
+			q.unknown = true
+			return s.list(ctx, key, q)
+		case unseen != nil:
+			return listPage{}, unseen
+		}
+		err = fault.BadField("since", "it names a message of another channel; give one of this channel or a time")
+	}
 	return page, err
 }
 
@@ -136,7 +151,7 @@ func (q listing) keeps(m *message.Message, l reading.Snapshot, viewer message.Vi
 func (q listing) collect(tx *database.Tx, l reading.Snapshot, viewer message.Viewer) (page listPage, err error) {
 	page.now = l.Now
 	after, backwards := l.Count.Floor, q.since == ""
-	if !backwards {
+	if !backwards && !q.unknown {
 		cursor, err := cursorOrdinal(tx, l, q.since)
 		if err != nil {
 			return page, err

@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -23,9 +24,13 @@ func (q listing) next(messages []*message.Message, l reading.Snapshot) string {
 	return l.Head.LastAt.Format(time.RFC3339Nano)
 }
 
+// errElsewhere means that a cursor is the id of a message of another channel. It never leaves the room. Only a caller that sees that message
+// there is refused, because the refusal tells that there is such a message.
+var errElsewhere = errors.New("the cursor names a message of another channel")
+
 // cursorOrdinal finds the place after which a list goes on. since is a message id of this channel, or a time. If the
-// message is no longer retained, the list goes on with the oldest retained one. An id of another channel, or a malformed
-// one, is refused.
+// message is no longer retained, the list goes on with the oldest retained one. An id of another channel is errElsewhere, and a
+// malformed one is refused.
 func cursorOrdinal(tx *database.Tx, l reading.Snapshot, since string) (int64, error) {
 	if at, err := parseTime(since); err == nil {
 		return ordinalAt(tx, l, at)
@@ -43,7 +48,7 @@ func cursorOrdinal(tx *database.Tx, l reading.Snapshot, since string) (int64, er
 		return 0, err
 	}
 	if (channels.Key{IntentNo: intentNo, ChannelNo: channelNo}) != l.Channel.Key {
-		return 0, fault.BadField("since", "it names a message of another channel; give one of this channel or a time")
+		return 0, errElsewhere
 	}
 	return ordinal, nil
 }

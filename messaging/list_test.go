@@ -10,6 +10,7 @@ import (
 
 	"openintent/fault"
 	"openintent/fault/faulttest"
+	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/message"
 )
 
@@ -42,6 +43,16 @@ func TestListingAfterACursor(t *testing.T) {
 		require.Equal(t, all, since("2001-01-01T00:00:00Z"))
 		require.Empty(t, since("2101-01-01T00:00:00Z"))
 		require.Equal(t, all, since(aMessageID), "a well-formed id that is not there goes on with the oldest retained")
+		closed := h.create(t, &createRequest{
+			IntentId: intentID, Name: "closed", MemberPolicy: ptr(openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT), Members: []string{"alice"},
+		})
+		unseen := h.say(t, "alice", closed, "not for bob")
+		private := h.send(t, "alice", &sendRequest{ChannelId: other, To: ptr("carol"), Payload: content("not for bob either")})
+		for _, m := range []*wireMessage{unseen, private} {
+			require.Equal(t, all, since(m.GetId()), "an id that bob does not see elsewhere is like one that no message has")
+			_, err := h.messaging.ListMessages(as("alice"), &listRequest{ChannelId: id, Since: &m.Id})
+			faulttest.RequireBadField(t, err, "since")
+		}
 		for _, bad := range []string{elsewhere.GetId(), far.GetId(), "nonsense", "msg_", "msg_01", strings.ToLower(aMessageID),
 			"2026-13-01T00:00:00Z", "12", id} {
 			_, err := h.messaging.ListMessages(as("bob"), &listRequest{ChannelId: id, Since: &bad})

@@ -101,11 +101,13 @@ type Config struct {
 	// Only tests set the following fields. Clock returns the time; nil is the production clock. LookAgain is the
 	// longest time that a wait or a stream goes without looking; zero means the default. Hooks inject faults into
 	// transactions. Kept is how many entries each of the rooms' caches may hold, and LookedAt at how many messages one page looks.
-	Clock     func() time.Time `kong:"-"`
-	LookAgain time.Duration    `kong:"-"`
-	Hooks     database.Hooks   `kong:"-"`
-	Kept      int              `kong:"-"`
-	LookedAt  int              `kong:"-"`
+	Clock func() time.Time `kong:"-"`
+	// MaxStrangers replaces the bound on connections without a key (strangers.go).
+	MaxStrangers int            `kong:"-"`
+	LookAgain    time.Duration  `kong:"-"`
+	Hooks        database.Hooks `kong:"-"`
+	Kept         int            `kong:"-"`
+	LookedAt     int            `kong:"-"`
 }
 
 // DefaultConfig returns the settings of a server for which nothing is configured.

@@ -30,8 +30,9 @@ var errResets = errors.New("the client resets too many calls")
 type connection struct {
 	net.Conn
 	owner *connections
-	// known is true once a caller has shown a key.
-	known atomic.Bool
+	// known is true once a caller has shown a key. Until then, unknown counts it among the strangers.
+	known   atomic.Bool
+	unknown *stranger
 	// counted is the number of running answers whose bytes are counted.
 	counted atomic.Int32
 	// Only the reading goroutine uses in, and only the writing one uses out.
@@ -99,6 +100,7 @@ func (c *connection) Write(piece []byte) (int, error) {
 // Close ends the connection and releases everything that its calls hold.
 func (c *connection) Close() error {
 	c.owner.remove(c)
+	c.unknown.leave()
 	c.mutex.Lock()
 	c.ended = true
 	for number := range c.open {

@@ -21,8 +21,9 @@ const overdueInterval = 5 * time.Second
 // connections is the set of the gRPC port's connections. It bounds what strangers and slow clients can make the
 // server hold; see memory.go, exchange.go and connection.go for the bounds.
 type connections struct {
-	memory *memory
-	logger *slog.Logger
+	memory    *memory
+	strangers *strangers
+	logger    *slog.Logger
 	// stray is the answer to clients that speak HTTP/1; nil for none.
 	stray []byte
 
@@ -35,8 +36,8 @@ type connections struct {
 	relieving sync.Mutex
 }
 
-func newConnections(memory *memory, logger *slog.Logger) *connections {
-	return &connections{memory: memory, logger: logger, all: make(map[*connection]struct{})}
+func newConnections(memory *memory, strangers *strangers, logger *slog.Logger) *connections {
+	return &connections{memory: memory, strangers: strangers, logger: logger, all: make(map[*connection]struct{})}
 }
 
 // add registers a connection that has begun to send.
@@ -184,16 +185,20 @@ type peerInfo struct {
 
 // ServerHandshake performs the TLS handshake, if there is TLS, and then follows the frames inside.
 func (h handshake) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	unknown := h.connections.strangers.add(raw)
 	if h.plain { // Under TLS, clients of HTTP/1 are refused in the handshake.
 		if err := answerStray(raw, h.connections.stray); err != nil {
+			unknown.leave()
 			return nil, nil, err
 		}
 	}
 	inside, info, err := h.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
+		unknown.leave()
 		return nil, nil, err
 	}
 	c := newConnection(h.connections, inside)
+	c.unknown = unknown
 	known := peerInfo{info, c}
 	if h.plain {
 		return newPlainConnection(c), known, nil

@@ -107,7 +107,7 @@ func newFace(t *testing.T, level slog.Level) *face {
 	logger := slog.New(slog.NewJSONHandler(f.log, &slog.HandlerOptions{Level: level}))
 	f.through, err = newInterceptors(stopping, keys, testLimits(), f.metrics, logger)
 	require.NoError(t, err)
-	f.connections = newConnections(f.through.memory, logger)
+	f.connections = newConnections(f.through.memory, newStrangers(0), logger)
 	server := newGRPCServer(DefaultConfig(), nil, f.through, f.connections)
 	early := earlyRegistrar{server, f.through}
 	openintentv1.RegisterMessageServiceServer(early, f.service)

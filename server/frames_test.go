@@ -54,7 +54,7 @@ func FuzzAConnectionFollowsAnyBytes(f *testing.F) {
 	f.Add([]byte(http2.ClientPreface), uint8(3))
 	f.Add(append(make([]byte, prefaceBytes), 0, 0, 6, 1, 4, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 0, 0, 3, 0, 8, 0, 0, 0, 1, 1, 0, 0), uint8(1))
 	f.Fuzz(func(t *testing.T, wire []byte, piece uint8) {
-		all := newConnections(newMemory(0), nil)
+		all := newConnections(newMemory(0), newStrangers(0), nil)
 		c := newConnection(all, nil)
 		account := all.memory.account("k")
 		for rest := wire; len(rest) > 0; {

@@ -220,6 +220,9 @@ func (g *gateway) identify(r *http.Request, call *restCall) (caller.Caller, meta
 	}
 	who, err := g.options.Identity.Identify(r.Context(), md)
 	call.compatibility = who.Compatibility
+	if err == nil {
+		knowConnection(r.Context())
+	}
 	if err != nil || g.options.Memory == nil {
 		return who, md, err
 	}

@@ -52,7 +52,7 @@ func everyRoute(t *testing.T) (all [][2]string) {
 	for path := range documents {
 		all = append(all, [2]string{http.MethodGet, path}, [2]string{http.MethodHead, path})
 	}
-	for path := range healthRoutes(t.Context(), nil, newMetrics()) {
+	for path := range healthRoutes(t.Context(), nil, nil, newMetrics()) {
 		all = append(all, [2]string{http.MethodGet, path})
 	}
 	return append(all, [2]string{http.MethodGet, "/v1/server/config"}, [2]string{http.MethodGet, "/v1/nowhere"},

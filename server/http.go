@@ -67,11 +67,11 @@ func newHTTPHandler(own map[string]http.Handler, others http.Handler) http.Handl
 }
 
 // healthRoutes answer by path how the server is.
-func healthRoutes(stopping context.Context, db *database.DB, metrics *metrics) map[string]http.Handler {
+func healthRoutes(stopping context.Context, db *database.DB, storing *storing, metrics *metrics) map[string]http.Handler {
 	return map[string]http.Handler{
 		"/healthz": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { writeHealth(w, "ok") }),
 		"/readyz": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if err := checkReady(r.Context(), stopping, db); err != nil {
+			if err := checkReady(r.Context(), stopping, db, storing); err != nil {
 				writeProblem(w, toStatus(err))
 				return
 			}
@@ -81,8 +81,9 @@ func healthRoutes(stopping context.Context, db *database.DB, metrics *metrics) m
 	}
 }
 
-// checkReady reports whether calls can succeed now: the server is not stopping and the database answers.
-func checkReady(ctx, stopping context.Context, db *database.DB) error {
+// checkReady reports whether calls can succeed now: the server is not stopping, and the database answers
+// and stores what it is given.
+func checkReady(ctx, stopping context.Context, db *database.DB, storing *storing) error {
 	if stopping.Err() != nil {
 		return errStopping
 	}
@@ -91,7 +92,7 @@ func checkReady(ctx, stopping context.Context, db *database.DB) error {
 	if err := db.Ping(ctx); err != nil {
 		return errDatabaseAway.Because(err)
 	}
-	return nil
+	return storing.check()
 }
 
 func writeHealth(w http.ResponseWriter, word string) {

@@ -215,8 +215,9 @@ func (i *interceptors) reach(ctx context.Context, call *call, keyID string) *acc
 	if call.exchange = exchangeOf(ctx); call.exchange != nil {
 		stream, _ := grpc.ServerTransportStreamFromContext(ctx).(statusWriter)
 		call.exchange.reach(account, stream, !call.method.manyRequests)
-		if keyID != "" {
-			call.exchange.connection.known.Store(true)
+		if connection := call.exchange.connection; keyID != "" && !connection.known.Load() {
+			connection.known.Store(true)
+			connection.unknown.leave()
 		}
 	}
 	return account

@@ -138,6 +138,7 @@ type server struct {
 	http        *http.Server
 	admin       *http.Server // nil if there is no admin address
 	health      *health.Server
+	storing     *storing
 	// stopNow cancels the context that the interceptors and /readyz watch.
 	stopNow context.CancelFunc
 }
@@ -160,7 +161,7 @@ func newServer(
 		logger:      logger,
 		services:    services,
 		through:     through,
-		connections: newConnections(through.memory, logger),
+		connections: newConnections(through.memory, newStrangers(cfg.MaxStrangers), logger),
 		health:      health.NewServer(),
 		stopNow:     stopNow,
 	}
@@ -188,9 +189,11 @@ func newServer(
 		return nil, err
 	}
 	s.gateway.doors = newDoorway(s.gateway, inside, through.limits, cfg)
-	health := healthRoutes(stopping, db, metrics)
+	s.storing = newStoring(db, s.health, logger)
+	health := healthRoutes(stopping, db, s.storing, metrics)
 	handler := allowOrigins(cfg.corsOrigins(), s.gateway.routes, newHTTPHandler(health, s.gateway))
 	s.http = newHTTPServer(handler, encryption.settings("h2", "http/1.1"), logger)
+	s.connections.strangers.watch(s.http)
 	if cfg.AdminAddr != "" {
 		s.admin = newHTTPServer(newAdminHandler(health), nil, logger)
 	}
@@ -219,6 +222,7 @@ func (s *server) end() {
 // serve starts the services and the ports. The channel reports a port that fails by itself.
 func (s *server) serve(ports listeners) (failed <-chan error) {
 	s.services.start()
+	s.storing.looks.Start()
 	failures := make(chan error, 3)
 	go func() {
 		if err := s.grpc.Serve(ports.grpc); err != nil {
@@ -261,6 +265,7 @@ func (s *server) stop() error {
 	ports.Go(func() { s.stopGRPC(callsContext) })
 	ports.Go(func() { s.stopHTTP(callsContext) })
 	ports.Wait()
+	s.storing.looks.Stop()
 	err := s.services.stop(ctx)
 	s.tracing.Close(ctx)
 	return err

@@ -372,7 +372,7 @@ func TestAStopCutsOffCallsThatDoNotEnd(t *testing.T) {
 func TestReadyzFollowsTheDatabase(t *testing.T) {
 	db, err := database.Open(t.Context(), database.Config{URL: testConfig(t).DatabaseURL})
 	require.NoError(t, err)
-	handler := newHTTPHandler(healthRoutes(t.Context(), db, newMetrics()), http.NotFoundHandler())
+	handler := newHTTPHandler(healthRoutes(t.Context(), db, nil, newMetrics()), http.NotFoundHandler())
 	ask := func(path string) *httptest.ResponseRecorder {
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))

@@ -20,7 +20,7 @@ func BenchmarkUnaryCall(b *testing.B) {
 	require.NoError(b, err)
 	through, err := newInterceptors(b.Context(), keys, testLimits(), newMetrics(), slog.New(slog.DiscardHandler))
 	require.NoError(b, err)
-	server := newGRPCServer(DefaultConfig(), nil, through, newConnections(through.memory, slog.New(slog.DiscardHandler)))
+	server := newGRPCServer(DefaultConfig(), nil, through, newConnections(through.memory, newStrangers(0), slog.New(slog.DiscardHandler)))
 	service := &scriptedMessages{send: func(context.Context, *openintentv1.SendMessageRequest) (*openintentv1.Message, error) {
 		return &openintentv1.Message{}, nil
 	}}

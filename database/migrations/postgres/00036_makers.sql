@@ -6,6 +6,9 @@
 ALTER TABLE subscriptions ADD COLUMN IF NOT EXISTS made_by text COLLATE "C";
 ALTER TABLE subscriptions ADD COLUMN IF NOT EXISTS made_by_subject text COLLATE "C";
 
+-- When a server last stored something here only to find out whether the database stores anything.
+ALTER TABLE api_keys_state ADD COLUMN IF NOT EXISTS probed_at bigint;
+
 -- Finds what was made with a key. PostgreSQL leaves an index behind that it could not finish, so it is removed before it is made.
 SET lock_timeout = '3min';
 DROP INDEX CONCURRENTLY IF EXISTS subscriptions_made_by;
@@ -14,5 +17,6 @@ RESET lock_timeout;
 
 -- +goose Down
 DROP INDEX subscriptions_made_by;
+ALTER TABLE api_keys_state DROP COLUMN probed_at;
 ALTER TABLE subscriptions DROP COLUMN made_by_subject;
 ALTER TABLE subscriptions DROP COLUMN made_by;

@@ -1321,7 +1321,7 @@ type ListMessagesRequest struct {
 	// The channel.
 	ChannelId string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
 	// Only messages after this one: a message id of this channel or an RFC 3339 time. After an id that is no longer retained the list goes
-	// on with the oldest retained message; an id of another channel is INVALID_ARGUMENT.
+	// on with the oldest retained message; an id of another channel is INVALID_ARGUMENT if the caller sees that message there.
 	Since *string `protobuf:"bytes,2,opt,name=since,proto3,oneof" json:"since,omitempty"`
 	// Only messages of which this agent is a recipient.
 	To *string `protobuf:"bytes,3,opt,name=to,proto3,oneof" json:"to,omitempty"`

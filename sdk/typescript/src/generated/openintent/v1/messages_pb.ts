@@ -784,7 +784,7 @@ export type ListMessagesRequest = Message$1<"openintent.v1.ListMessagesRequest">
 
   /**
    * Only messages after this one: a message id of this channel or an RFC 3339 time. After an id that is no longer retained the list goes
-   * on with the oldest retained message; an id of another channel is INVALID_ARGUMENT.
+   * on with the oldest retained message; an id of another channel is INVALID_ARGUMENT if the caller sees that message there.
    *
    * @generated from field: optional string since = 2;
    */
