@@ -184,7 +184,7 @@ var faults = map[string][]string{
 	"nobody was handed more of a channel":        {"INSERT INTO channel_offers (intent_no, channel_no, agent_id, ordinal, offered_at) SELECT intent_no, channel_no, 'dora', 1000, 1 FROM channels"},
 	"an invite is for a channel":                 {"UPDATE api_keys SET intent_no = NULL", "UPDATE api_keys SET max_agents = 0", "UPDATE api_keys SET operator = TRUE"},
 	"guests refers to a row of api_keys":         {"DELETE FROM api_keys"},
-	"one row says whether what servers":          {"DELETE FROM api_keys_state", "INSERT INTO api_keys_state VALUES (2, 0)"},
+	"one row says whether what servers":          {"DELETE FROM api_keys_state", "INSERT INTO api_keys_state (one, tag) VALUES (2, 0)"},
 	"nobody holds a lease in an intent":          {"UPDATE intent_heads SET ended_at = 5, status = 'completed'"},
 	"each lease has a fence of its own": {
 		"UPDATE leases SET fence = 9000000000000000",
