@@ -27,7 +27,7 @@ func TestPileOfAStranger(t *testing.T) {
 		began := time.Now()
 		var stored, refused int
 		for n := range intents {
-			more, not := pour(t, mallory, wide(t, mallory, fmt.Sprintf("Spam %d", n)), "bob", each)
+			more, not := pourInto(t, mallory, wide(t, mallory, fmt.Sprintf("Spam %d", n)), "bob", each)
 			stored, refused = stored+more, refused+not
 		}
 		took := time.Since(began)
@@ -38,10 +38,10 @@ func TestPileOfAStranger(t *testing.T) {
 		require.GreaterOrEqual(t, stored, bound*9/10, "a stranger may write as much as the bound says")
 
 		began = time.Now()
-		stored, refused = pour(t, alice, wide(t, bob, "Work"), "bob", each)
+		stored, refused = pourInto(t, alice, wide(t, bob, "Work"), "bob", each)
 		figure(t, "an agent sent %d messages to the maker of its intent in %v: %d were refused", each, time.Since(began).Round(time.Millisecond), refused)
 		require.Equal(t, each, stored)
-		stored, refused = pour(t, bob, wide(t, mallory, "Answers"), "mallory", 1)
+		stored, refused = pourInto(t, bob, wide(t, mallory, "Answers"), "mallory", 1)
 		require.Equal(t, []int{1, 0}, []int{stored, refused}, "the victim writes as before")
 	})
 }
@@ -60,7 +60,7 @@ func wide(t *testing.T, creator *harness.Caller, title string) (channelID string
 }
 
 // pour sends messages to an agent on a stream, and counts what became of them.
-func pour(t *testing.T, sender *harness.Caller, channelID, to string, count int) (stored, refused int) {
+func pourInto(t *testing.T, sender *harness.Caller, channelID, to string, count int) (stored, refused int) {
 	t.Helper()
 	stream, err := sender.Messages.SendMessages(t.Context())
 	require.NoError(t, err)
