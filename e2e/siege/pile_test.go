@@ -59,7 +59,7 @@ func wide(t *testing.T, creator *harness.Caller, title string) (channelID string
 	return channel.GetId()
 }
 
-// pour sends messages to an agent on a stream, and counts what became of them.
+// pourInto sends messages to an agent on a stream, and counts what became of them.
 func pourInto(t *testing.T, sender *harness.Caller, channelID, to string, count int) (stored, refused int) {
 	t.Helper()
 	stream, err := sender.Messages.SendMessages(t.Context())
