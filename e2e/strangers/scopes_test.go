@@ -24,12 +24,9 @@ var withoutPlace = []string{
 	"MessageService/GetInbox", "MessageService/MarkInboxRead", "AttentionService/MarkSurfaced", "ObligationService/ListObligations",
 	"AgentService/WhoAmI", "AgentService/RegisterAgent", "AgentService/UpsertAgent", "AgentService/GetAgent", "AgentService/ListAgents",
 	"AgentService/UpdateAgentStatus", "AgentService/Heartbeat", "AgentService/DeregisterAgent",
-<<<<<<< HEAD
 	"AgentService/RefuseSender", "AgentService/AllowSender", "AgentService/ListRefusedSenders",
-	"SubscriptionService/GetSubscription", "SubscriptionService/DeleteSubscription", "SubscriptionService/StreamDeliveries",
-=======
-	"SubscriptionService/GetSubscription", "SubscriptionService/UpdateSubscription", "SubscriptionService/DeleteSubscription", "SubscriptionService/StreamDeliveries",
->>>>>>> rights
+	"SubscriptionService/GetSubscription", "SubscriptionService/UpdateSubscription", "SubscriptionService/DeleteSubscription",
+	"SubscriptionService/StreamDeliveries",
 	"SubscriptionService/FetchDeliveries", "SubscriptionService/AcknowledgeDeliveries",
 	"SubscriptionService/StreamAcknowledgements", "SubscriptionService/ListDeadLetters", "SubscriptionService/RedriveDeadLetters",
 	"KeyService/CreateKey", "KeyService/ListKeys", "KeyService/GetKey", "KeyService/RevokeKey", "KeyService/RotateKey",
