@@ -147,7 +147,7 @@ func (y *claiming) send(t *rapid.T) {
 	case 0:
 		m.Request, request.To, request.MessageType = false, nil, nil
 	case 1:
-		m.To = pick(t, "to", workers)
+		m.To, m.Wanted = pick(t, "to", workers), 1
 		request.To, request.Collect = &m.To, structpb.NewStringValue("one")
 	case 2:
 		request.Collect = structpb.NewStringValue("all")

@@ -82,7 +82,7 @@ func TestTheAuditedCopyHoldsTheConversation(t *testing.T) {
 		taskID := h.task(t, id)
 		h.send(t, "alice", &sendRequest{
 			ChannelId: id, ParentId: &root.Id, Subject: ptr("s"), Kind: ptr("k"), TaskId: &taskID, Priority: urgent.Enum(),
-			To: ptr("bob"), MessageType: request.Enum(), Collect: quorum(3), Directedness: ambient.Enum(), Policy: mayRespond.Enum(),
+			To: ptr("bob"), MessageType: request.Enum(), Collect: quorum(1), Directedness: ambient.Enum(), Policy: mayRespond.Enum(),
 			Payload: content("@bob"),
 		})
 		copies := h.copies(t, id)

@@ -10,6 +10,7 @@ import (
 
 	"openintent/caller"
 	"openintent/database"
+	"openintent/database/databasetest"
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -143,12 +144,13 @@ func TestARefusalHoldsOnTheOtherReplica(t *testing.T) {
 
 // Whoever refuses nobody costs its senders no statement, and neither does whoever refuses others, once that is known.
 func TestRefusalsCostNoStatement(t *testing.T) {
-	var statements atomic.Int64
-	counted := withHooks(database.Hooks{Statement: func(context.Context, string) func() {
-		statements.Add(1)
-		return nil
-	}})
-	eachEngine(t, func(t *testing.T, h *house) {
+	t.Parallel()
+	for _, engine := range databasetest.Engines() {
+		var statements atomic.Int64
+		h := newHouse(t, engine, withHooks(database.Hooks{Statement: func(context.Context, string) func() {
+			statements.Add(1)
+			return nil
+		}}))
 		h.register(t, "bob", "")
 		h.register(t, "carol", "")
 		id := h.open(t)
@@ -163,7 +165,7 @@ func TestRefusalsCostNoStatement(t *testing.T) {
 		}
 		require.Equal(t, costs("nobody-registered"), costs("bob"))
 		require.Equal(t, costs("bob"), costs("carol"))
-	}, counted)
+	}
 }
 
 // What guests send is refused like anybody's.

@@ -200,7 +200,7 @@ func TestUnknownRoutesAndMethods(t *testing.T) {
 		{"POST", "/v1/intents/i/subscribe", "GET"},
 		{"PUT", "/api/v1/subscribe/subscriptions/s", "GET"},
 		{"PUT", "/v1/subscriptions", "GET, HEAD, POST"},
-		{"POST", "/v1/subscriptions/s", "DELETE, GET, HEAD"},
+		{"POST", "/v1/subscriptions/s", "DELETE, GET, HEAD, PATCH"},
 		{"DELETE", "/v1/subscriptions/s/deliveries", "GET, HEAD"},
 		{"GET", "/v1/subscriptions/s/dead_letters/redrive", "POST"},
 		{"GET", "/v1/subscriptions/s/acknowledge", "POST"},

@@ -17,6 +17,9 @@ type Annotation struct {
 	Removed  bool
 	// after is how many messages the channel had before.
 	after int
+	// at is when a deletion was made, and ended is true if its message had ended before.
+	at    time.Time
+	ended bool
 }
 
 // Reaction is a signal of an agent on a message.
@@ -79,9 +82,10 @@ func (w *World) DeleteContent(caller, named string, c *Channel, m *Message) Outc
 	case c.Audit, slices.Contains(c.Intent.Log, m):
 		return "AUDITED"
 	}
+	deletion := Annotation{Message: m, Agent: agent, Deleted: true, at: w.Now, ended: m.Ended}
 	m.Ended = m.Ended || m.unanswered(w.Now)
 	m.DeletedAt = w.Now
-	c.annotate(Annotation{Message: m, Agent: agent, Deleted: true})
+	c.annotate(deletion)
 	return OK
 }
 
@@ -134,13 +138,22 @@ func (w *World) Entries(caller string, c *Channel) (entries []LogEntry) {
 			entries = append(entries, LogEntry{Message: m})
 		}
 		for len(rest) > 0 && rest[0].after == i+1 {
-			if shown(rest[0].Message) {
+			if shown(rest[0].Message) || rest[0].Deleted && !rest[0].Message.Evicted() && w.toldOf(caller, rest[0]) {
 				entries = append(entries, LogEntry{Annotation: &rest[0]})
 			}
 			rest = rest[1:]
 		}
 	}
 	return entries
+}
+
+// toldOf reports whether an agent is told of a deletion: whoever was shown the message when it was deleted, by what the agent may see now.
+func (w *World) toldOf(agent string, deletion Annotation) (told bool) {
+	m, ended, now := deletion.Message, deletion.Message.Ended, w.Now
+	m.Ended, w.Now = deletion.ended, deletion.at
+	told = w.Listed(agent, m)
+	m.Ended, w.Now = ended, now
+	return told
 }
 
 // Said returns what a message's payload was from one edit to the next; the last one is the present one. A deleted message says

@@ -41,8 +41,7 @@ type Claims struct {
 	last    int64 // the highest fence
 }
 
-// Set moves the clock, which never goes back. Claims whose time is over end; those on a request that takes an exact number of
-// answers keep their places.
+// Set moves the clock, which never goes back. Claims whose time is over end; those without which nobody may answer keep their places.
 func (w *Claims) Set(now time.Time) {
 	w.Now = now
 	for _, m := range w.Messages {
@@ -52,7 +51,7 @@ func (w *Claims) Set(now time.Time) {
 				w.Expired++
 			}
 		}
-		m.Claims = slices.DeleteFunc(m.Claims, func(c *Claim) bool { return c.over && m.Wanted == 0 })
+		m.Claims = slices.DeleteFunc(m.Claims, func(c *Claim) bool { return c.over && !m.needsClaim() })
 	}
 }
 
@@ -132,8 +131,8 @@ func (w *Claims) Release(agent string, m *Claimable, fence int64) Outcome {
 	return "CLAIM_LOST"
 }
 
-// Answer decides an answer to a request. One that takes an exact number of answers takes each from the holder of a claim, also after
-// the claim's time as long as nobody took its place.
+// Answer decides an answer to a request. One to all workers that takes an exact number of answers takes each from the holder of a claim,
+// also after the claim's time as long as nobody took its place. One worker needs no claim.
 func (w *Claims) Answer(agent string, m *Claimable, fence int64) Outcome {
 	switch {
 	case !w.finds(agent, m):
@@ -150,6 +149,7 @@ func (w *Claims) Answer(agent string, m *Claimable, fence int64) Outcome {
 		switch {
 		case slices.Contains(m.Answers, agent), m.full():
 			return "ANSWERED"
+		case !m.needsClaim():
 		case fence == 0:
 			return "CLAIM_REQUIRED"
 		case own == nil || own.Fence != fence:
@@ -199,6 +199,9 @@ func (w *Claims) until(m *Claimable, lasting time.Duration) time.Time {
 
 // places returns how many claims a message takes beside its answers.
 func (m *Claimable) places() int { return max(m.Wanted-len(m.Answers), 1) }
+
+// needsClaim reports whether only the holder of a claim may answer.
+func (m *Claimable) needsClaim() bool { return m.Wanted > 0 && m.To == "" }
 
 // full reports whether a request has the exact number of answers that it takes.
 func (m *Claimable) full() bool { return m.Wanted > 0 && len(m.Answers) >= m.Wanted }

@@ -115,8 +115,10 @@ func (w *World) ListMessages(caller string, c *Channel, q Query) ([]*Message, Ou
 		return nil, "CHANNEL_NOT_FOUND"
 	case w.needPart(c, caller) != OK:
 		return nil, w.needPart(c, caller)
-	case q.Malformed || q.After != nil && q.After.Channel != c:
+	case q.Malformed, q.After != nil && q.After.Channel != c && w.Get(caller, q.After.Channel, q.After) == OK:
 		return nil, "INVALID_FIELD"
+	case q.After != nil && q.After.Channel != c:
+		q.After, q.Oldest = nil, true // to this caller it is an id that no message has
 	}
 	page := slices.Clone(c.Retained())
 	if q.After != nil {

@@ -128,7 +128,7 @@ func TestWrongPathsAndMethods(t *testing.T) {
 		"POST /healthz", "DELETE /metrics", "POST /openapi.json", "POST /docs", "POST /.well-known/openintent.json",
 		"POST /v1/server/config", "POST /v1/subscribe/channels/{room}", "DELETE /v1/subscribe/intents/{intent}",
 		"POST /v1/intents/{intent}/subscribe", "PUT /v1/agents/alice/subscribe",
-		"PATCH /v1/subscribe/subscriptions/{subscription}", "PUT /v1/subscriptions", "PATCH /v1/subscriptions/{subscription}",
+		"PATCH /v1/subscribe/subscriptions/{subscription}", "PUT /v1/subscriptions", "PUT /v1/subscriptions/{subscription}",
 		"POST /v1/subscriptions/{subscription}/deliveries", "GET /v1/subscriptions/{subscription}/acknowledge",
 		"DELETE /v1/subscriptions/{subscription}/dead_letters", "POST /v1/agents/alice/inbox", "GET /v1/agents/alice/inbox/read",
 		"POST /v1/channels/{room}/messages/{request}/deliveries", "POST /v1/channels/{room}/messages/{request}/thread")

@@ -14,8 +14,10 @@ func (a *Annotation) Sight(v Viewer, now time.Time) (*Message, Viewer, time.Time
 	if a.Type != AnnotationDeletion {
 		return a.Message, v, now
 	}
+	m := a.undeleted()
+	m.Abandoned = m.Target == v.Agent && v.Presence.DepartedAt.Before(a.CreatedAt) && m.AbandonedBy(v.Presence)
 	v.Now = a.CreatedAt
-	return a.undeleted(), v, a.CreatedAt
+	return m, v, a.CreatedAt
 }
 
 // undeleted returns the message as it was before its deletion, for the rules of sight. The deletion has ended it if nothing else had
