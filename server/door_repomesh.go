@@ -12,7 +12,7 @@ import (
 
 // newRepomesh makes the door for RepoMesh's protocol. The server itself makes the mesh, so that it belongs to none of the agents.
 func newRepomesh(connection grpc.ClientConnInterface, options gatewayOptions, cfg Config) *repomesh.Door {
-	return repomesh.New(repomesh.Config{Connection: connection, Intent: cfg.RepomeshIntent, Found: options.FoundMesh})
+	return repomesh.New(repomesh.Config{Connection: connection, Intent: cfg.RepomeshIntent, Found: options.FoundMesh, Logger: options.Logger})
 }
 
 // foundMesh makes the mesh and its default channel in the server's own name, unless the mesh is there. Both come at once, so that no

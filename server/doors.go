@@ -36,7 +36,7 @@ var doorMakers = map[string]func(connection grpc.ClientConnInterface, options ga
 	"mcp": func(connection grpc.ClientConnInterface, options gatewayOptions, cfg Config) door {
 		through := mcp.Config{
 			Connection: connection, Version: options.Version, MaxBodyBytes: options.MaxBodyBytes,
-			AgentChannels: agentChannels(options, cfg),
+			AgentChannels: agentChannels(options, cfg), Logger: options.Logger,
 		}
 		if slices.Contains(cfg.doors(), "repomesh") {
 			through.Repomesh = newRepomesh(connection, options, cfg)

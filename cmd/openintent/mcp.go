@@ -33,7 +33,7 @@ func (c *mcpCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	defer harness.leave()
-	door := mcp.New(mcp.Config{Connection: harness.connection, Version: version})
+	door := mcp.New(mcp.Config{Connection: harness.connection, Version: version, Logger: harness.log})
 	err = door.Serve(ctx, harness.caller, &sdk.IOTransport{
 		Reader: io.NopCloser(to.stdin), Writer: unclosed{to.stdout}, MaxLineLength: longestLine,
 	})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -98,13 +99,30 @@ func FuzzBodies(f *testing.F) {
 	})
 }
 
+// dictated plays a contract that knows a channel by its address alone, and notes what it is asked for.
+type dictated struct {
+	openintentv1.ChannelServiceClient
+	asked string
+}
+
+func (d *dictated) GetChannel(_ context.Context, request *openintentv1.GetChannelRequest, _ ...grpc.CallOption) (*openintentv1.Channel, error) {
+	d.asked = request.GetAddress()
+	return &openintentv1.Channel{}, nil
+}
+
+// The key of an invite, and whatever else stands behind a #, goes to nobody.
 func TestAddressesInWhatPeopleGive(t *testing.T) {
 	for given, want := range map[string]string{
 		"VK47": "VK47", " vk47 ": "VK47", "http://host/agent-channel/VK47": "VK47", "/agent-channel/vk47/events?x=1": "VK47",
 		"https://host/agent-channel/VK47#oi_secret": "VK47", "https://host/agent-channel/": "", "": "", "a/b": "A/B",
+		"VK47#oi_secret": "VK47", "https://host/#/agent-channel/oi_secret": "HTTPS://HOST/", "host:8000/agent-channel/vk47?key=oi_secret": "VK47",
+		"#oi_secret": "", "https://host?u=/agent-channel/oi_secret": "HTTPS://HOST",
 		strings.Repeat("x", 100): strings.Repeat("X", longestAddress),
 	} {
-		require.Equal(t, want, addressIn(given), given)
+		contract := &dictated{}
+		_, err := (&Desk{Caller: &doors.Caller{Channels: contract}}).find(t.Context(), given)
+		require.NoError(t, err)
+		require.Equal(t, want, contract.asked, given)
 	}
 }
 

@@ -4,27 +4,38 @@ import (
 	"net/url"
 	"strings"
 
+	"openintent/doors/agentchannel"
 	"openintent/fault"
 )
 
-// address names a channel: by its id, or by its name in an intent.
+// address names a channel: by its id, by its name in an intent, or by what people dictate of an agent channel's URL.
 type address struct {
 	id           string
 	intent, name string
+	dictated     string
 }
 
 // longestAddress bounds a URL that a model gives.
 const longestAddress = 4096
 
 // errAddress refuses what names no channel. It repeats nothing of the URL, which may hold a secret.
-var errAddress = fault.BadField("url", "names no channel; give one such as openintent://channels/ID or https://HOST/v1/channels/ID, "+
-	"or give intent and channel.")
+var errAddress = fault.BadField("url", "names no channel; give one such as openintent://channels/ID, https://HOST/v1/channels/ID "+
+	"or https://HOST/agent-channel/VK47, or give intent and channel.")
 
-// addressOf returns the channel that a URL of this server's names: one of the REST face's, or a resource's. Whose host it is does not
+// errNotDictated says that an agent channel's address leads nowhere for the caller. It says the same whether there is a channel or not.
+var errNotDictated = fault.New(fault.NotFound, "CHANNEL_NOT_FOUND",
+	"That URL leads to no agent channel that you can see. A key behind a # is not used here: whoever set up your connection can put it in "+
+		"place of yours, as Authorization: Bearer KEY; or ask for access to the channel's intent under your own name.")
+
+// addressOf returns the channel that a URL of this server's names: one of the REST face's, a resource's, or an
+// agent channel's. Whose host it is does not
 // matter, because nothing is fetched from there. Of the user, the query and the fragment, which may hold a secret, nothing is used.
 func addressOf(given string) (address, error) {
 	if len(given) > longestAddress {
 		return address{}, errAddress
+	}
+	if dictated, ok := dictatedIn(given); ok {
+		return dictated, nil
 	}
 	u, err := url.Parse(given)
 	if err != nil {
@@ -67,4 +78,20 @@ func addressIn(parts []string, resource bool) (address, error) {
 		return address{}, errAddress
 	}
 	return found, nil
+}
+
+// dictatedIn returns the agent channel that a URL names. A channel may be called agent-channel, so a path of the REST face or of a resource
+// is none of these.
+func dictatedIn(given string) (address, bool) {
+	dictated, ok := agentchannel.AddressIn(given)
+	before, _, _ := strings.Cut(given, "/agent-channel/")
+	if !ok || !plain(dictated) || strings.HasPrefix(given, "openintent:") || strings.Contains(before, "/v1/") {
+		return address{}, false
+	}
+	return address{dictated: dictated}, true
+}
+
+// plain reports whether a text has letters and digits alone, as what people dictate has.
+func plain(text string) bool {
+	return text != "" && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
 }

@@ -23,6 +23,15 @@ func TestAddressesOfChannels(t *testing.T) {
 		"https://example.org/v1/intents/i1/channels/room/messages": {intent: "i1", name: "room"},
 		"https://example.org/v1/intents/i1/channels/two%20words":   {intent: "i1", name: "two words"},
 		"https://example.org/v1/intents/i1/channels/v1":            {intent: "i1", name: "v1"},
+
+		"https://example.org/agent-channel/VK47":                        {dictated: "VK47"},
+		"https://example.org/behind/agent-channel/vk47/events?x=/v1/":   {dictated: "VK47"},
+		"https://example.org/agent-channel/ABVK47#oi_secret":            {dictated: "ABVK47"},
+		"https://example.org/agent-channel/VK47#/v1/channels/oi_secret": {dictated: "VK47"},
+		"/agent-channel/VK47":                                                             {dictated: "VK47"},
+		"127.0.0.1:8000/agent-channel/VK47":                                               {dictated: "VK47"},
+		"https://example.org/v1/intents/i1/channels/agent-channel/messages":               {intent: "i1", name: "agent-channel"},
+		"https://example.org/v1/channels/agent-channel/messages#/agent-channel/oi_secret": {id: "agent-channel"},
 	} {
 		got, err := addressOf(given)
 		require.NoError(t, err, given)
@@ -37,6 +46,8 @@ func TestWhatNamesNoChannel(t *testing.T) {
 		"https://example.org/v1/intents/secret/channels", "https://example.org/v1/channels/", "openintent://channels", "openintent:channels/secret",
 		"https://example.org/v1/channels/%zzsecret", "https://example.org/#/v1/channels/secret", "https://example.org/?u=/v1/channels/secret",
 		"http://example.org/v1/channels/" + strings.Repeat("secret", 1000), "https://exa mple.org/v1/channels/secret", "\x00/v1/channels/secret",
+		"https://example.org/agent-channel/", "https://example.org/agent-channel", "https://example.org/agent-channel/VK47%23secret",
+		"https://example.org/#/agent-channel/secret", "https://example.org/?u=/agent-channel/secret", "openintent://agent-channel/secret",
 		"https://example.org/v1/intents//channels/secret", "https://example.org/v1/channels//secret",
 	} {
 		_, err := addressOf(given)
@@ -57,7 +68,7 @@ func FuzzAddress(f *testing.F) {
 		if err != nil || strings.ContainsAny(given, "#?") || len(given)+len(secret) > 1000 {
 			return
 		}
-		require.True(t, plain.id != "" || plain.intent != "" && plain.name != "")
+		require.True(t, plain.id != "" || plain.intent != "" && plain.name != "" || plain.dictated != "")
 		if fragment, err := addressOf(given + "#" + secret); err == nil {
 			require.Equal(t, plain, fragment)
 		}

@@ -39,7 +39,7 @@ type Config struct {
 	AgentChannels agentchannel.Options
 	// Repomesh is the door whose actions are tools here, too; nil if it is not open.
 	Repomesh *repomesh.Door
-	// Logger receives what the protocol's library reports; nil means no log.
+	// Logger receives the failures of the door itself; nil means no log.
 	Logger *slog.Logger
 }
 
@@ -81,6 +81,9 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	caller, err := doors.Identify(r.Context(), d.config.Connection, r.Header)
 	if err != nil {
+		if doors.OwnFailure(err) {
+			d.config.Logger.ErrorContext(r.Context(), "the door for MCP failed", "error", err)
+		}
 		d.refuse(w, doors.RefusalOf(err))
 		return
 	}

@@ -52,6 +52,7 @@ func (u *updates) subscribe(ctx context.Context, request *sdk.SubscribeRequest) 
 		end()
 		close(f.ended)
 		u.forget(f)
+		u.session.failed(ctx, "resource", address, err)
 		return refusedResource(address, err)
 	}
 	u.working.Go(func() { u.follow(following, f, stream) })

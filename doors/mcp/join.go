@@ -94,6 +94,9 @@ var errTooManyNames = fault.New(fault.NotFound, "CHANNEL_NOT_FOUND",
 
 // find returns the channel at an address. With create it makes the channel if the intent has no open one of the name.
 func (s *session) find(ctx context.Context, at address, create bool) (*openintentv1.Channel, error) {
+	if at.dictated != "" {
+		return s.dictated(ctx, at)
+	}
 	if at.id != "" {
 		return s.caller.Channels.GetChannel(ctx, &openintentv1.GetChannelRequest{ChannelId: at.id})
 	}
@@ -107,6 +110,15 @@ func (s *session) find(ctx context.Context, at address, create bool) (*openinten
 		return s.caller.Channels.GetChannel(ctx, &openintentv1.GetChannelRequest{ChannelId: refusal.Facts["channel_id"]})
 	}
 	return made, err
+}
+
+// dictated returns the agent channel at an address.
+func (s *session) dictated(ctx context.Context, at address) (*openintentv1.Channel, error) {
+	channel, err := s.caller.Channels.GetChannel(ctx, &openintentv1.GetChannelRequest{ChannelId: "-", Address: &at.dictated})
+	if doors.RefusalOf(err).Reason == "CHANNEL_NOT_FOUND" {
+		return nil, errNotDictated
+	}
+	return channel, err
 }
 
 // named looks through an intent's open channels for a name.

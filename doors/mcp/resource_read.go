@@ -35,6 +35,7 @@ func (s *session) readResource(ctx context.Context, given *sdk.ReadResourceParam
 		shown, err = s.inbox(ctx, inboxArguments{})
 	}
 	if err != nil {
+		s.failed(ctx, "resource", given.URI, err)
 		return nil, refusedResource(given.URI, err)
 	}
 	return &sdk.ReadResourceResult{

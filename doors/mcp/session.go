@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -70,8 +71,18 @@ func (s *session) handler(t tool) sdk.ToolHandler {
 		defer cancel()
 		answer, err := t.call(ctx, s, request.Params.Arguments)
 		if err != nil {
+			s.failed(ctx, "tool", t.definition.Name, err)
 			return refused(err), nil
 		}
 		return answered(answer), nil
+	}
+}
+
+// failed logs a failure of the door itself, of which its caller learns no more than that it was logged. The server logs those of calls.
+// what says what the client asked for: a tool, a resource or a task. Of a tool's arguments the log has nothing.
+func (s *session) failed(ctx context.Context, what, name string, err error) {
+	var refusal ownRefusal // the door whose protocol it is has logged what failed there
+	if !errors.As(err, &refusal) && doors.OwnFailure(err) {
+		s.door.config.Logger.ErrorContext(ctx, "the door for MCP failed", what, name, "error", err)
 	}
 }

@@ -191,6 +191,7 @@ func (s *session) cancelTask(ctx context.Context, _ *sdk.ServerSession, params *
 		_, err = s.caller.Messages.DeleteMessage(ctx, &openintentv1.DeleteMessageRequest{ChannelId: t.Channel, MessageId: t.Message})
 	}
 	if refusal := doors.RefusalOf(err); err != nil && refusal.Code != codes.FailedPrecondition {
+		s.failed(ctx, "method", "tasks/cancel", err)
 		return nil, taskError(refusal)
 	}
 	return &acknowledged{ResultType: "complete"}, nil
@@ -211,6 +212,7 @@ func (s *session) task(ctx context.Context, id string) (task, found, error) {
 	if refusal.Code == codes.FailedPrecondition { // such as that of a channel that is closed; the tool would have told the model
 		return t, found{refusal: err}, nil
 	}
+	s.failed(ctx, "task", string(t.Subject), err)
 	return task{}, found{}, taskError(refusal)
 }
 

@@ -2,6 +2,7 @@ package repomesh
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 
 	"google.golang.org/grpc"
@@ -20,6 +21,8 @@ type Config struct {
 	Intent string
 	// Found makes DefaultIntent, unless it is there already. Nil: somebody else has to.
 	Found func(ctx context.Context) error
+	// Logger receives the failures of the door itself; nil discards them.
+	Logger *slog.Logger
 }
 
 // Door serves RepoMesh's protocol.
@@ -29,29 +32,41 @@ type Door struct {
 }
 
 // New makes the door.
-func New(config Config) *Door { return &Door{config: config} }
+func New(config Config) *Door {
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Door{config: config}
+}
+
+// failed logs a failure of the door itself, of which its caller learns no more than that it was logged. The server logs those of calls.
+func (d *Door) failed(ctx context.Context, action string, err error) {
+	if doors.OwnFailure(err) {
+		d.config.Logger.ErrorContext(ctx, "the door for RepoMesh's protocol failed", "action", action, "error", err)
+	}
+}
 
 // ServeHTTP answers a request of the REST face.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	found, err := routeOf(r)
 	if err != nil {
-		d.answer(w, nil, found, nil, err)
+		d.answer(w, r, nil, found, nil, err)
 		return
 	}
 	given, unread := found.arguments(r)
 	caller, err := d.identify(r.Context(), r.Header, found.action, given)
 	if err != nil {
-		d.answer(w, nil, found, given, err)
+		d.answer(w, r, nil, found, given, err)
 		return
 	}
 	s := &session{door: d, caller: caller, room: wholePayloads, page: restPage}
 	if unread != nil {
-		d.answer(w, s, found, given, unread)
+		d.answer(w, r, s, found, given, unread)
 		return
 	}
 	answer, err := s.run(r.Context(), found.action, given)
 	if err != nil {
-		d.answer(w, s, found, given, err)
+		d.answer(w, r, s, found, given, err)
 		return
 	}
 	status := http.StatusOK
@@ -62,7 +77,8 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // answer refuses a request. The session is nil if nobody knows who calls.
-func (d *Door) answer(w http.ResponseWriter, s *session, found route, given []byte, err error) {
+func (d *Door) answer(w http.ResponseWriter, r *http.Request, s *session, found route, given []byte, err error) {
+	d.failed(r.Context(), found.action.name, err)
 	refusal := doors.RefusalOf(err)
 	from := ""
 	if s != nil {

@@ -26,14 +26,20 @@ func (d *Door) Tools(caller *doors.Caller) []Tool {
 	s := &session{door: d, caller: caller, room: modelPayload, page: modelPage, model: true}
 	tools := make([]Tool, len(catalog))
 	for i, a := range catalog {
-		tools[i] = Tool{a.name, a.description, a.schema(), func(ctx context.Context, given json.RawMessage) (any, bool) {
-			one := *s
-			answer, err := one.run(ctx, a, given)
-			if err != nil {
-				return errorOf(caller.Agent, a.name, retriesIn(given), doors.RefusalOf(err)), true
-			}
-			return answer, false
-		}}
+		tools[i] = d.tool(s, a)
 	}
 	return tools
+}
+
+// tool returns an action as a tool of a caller.
+func (d *Door) tool(s *session, a action) Tool {
+	return Tool{a.name, a.description, a.schema(), func(ctx context.Context, given json.RawMessage) (any, bool) {
+		one := *s
+		answer, err := one.run(ctx, a, given)
+		if err != nil {
+			d.failed(ctx, a.name, err)
+			return errorOf(s.caller.Agent, a.name, retriesIn(given), doors.RefusalOf(err)), true
+		}
+		return answer, false
+	}}
 }

@@ -130,3 +130,37 @@ func TestAWaitGoesOnWhereJoinEnded(t *testing.T) {
 		}
 	})
 }
+
+// An agent joins an agent channel by the URL that it was given, as itself. The key behind the # opens nothing for it and is shown to nobody;
+// a guest, whose key it is, joins with that key.
+func TestJoinAnAgentChannel(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		ann, stranger := h.join(t, "ann"), h.stranger(t)
+		made := func(body string) string {
+			var channel object
+			ann.direct.REST(t, "POST", "/agent-channel", body).Decode(t, &channel)
+			return text(t, channel, "url")
+		}
+		open, closed := made(`{"title": "Open", "open": true}`), made(`{"title": "Closed"}`)
+		for _, given := range []string{open, open + "#oi_secret", strings.ToLower(open) + "/events?x=y", strings.TrimPrefix(open, "http://")} {
+			answer, line := stranger.call(t, "join", arguments{"url": given})
+			require.Equal(t, "Open", answer["title"], line)
+			require.NotContains(t, line, "oi_secret")
+		}
+		var invite object
+		ann.direct.REST(t, "POST", strings.TrimPrefix(closed, h.BaseURL())+"/invite", `{"agent": "guest-bob"}`).Decode(t, &invite)
+		key := text(t, invite, "key")
+		said := stranger.refused(t, "join", arguments{"url": text(t, invite, "url")})
+		require.Equal(t, "CHANNEL_NOT_FOUND", said.Refused)
+		require.Contains(t, said.Message, "Authorization: Bearer KEY")
+		require.NotContains(t, said.Message, key)
+		nowhere := stranger.refused(t, "join", arguments{"url": h.BaseURL() + "/agent-channel/ZZ99"})
+		require.Equal(t, nowhere, said, "nobody learns whether there is a channel")
+		guest := h.connect(t, key, "", newest, nil)
+		answer, line := guest.call(t, "join", arguments{"url": text(t, invite, "url")})
+		require.NotEmpty(t, answer["channel"], line)
+		require.NotContains(t, line, key)
+		sent, _ := guest.call(t, "send", arguments{"channel": answer["channel"], "text": "here"})
+		require.NotEmpty(t, sent["id"])
+	})
+}
