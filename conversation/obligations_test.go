@@ -228,6 +228,8 @@ func TestNamingADelegateShowsItNothing(t *testing.T) {
 func TestAReturnIsAKnock(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		asked := h.oblige(t, "bob")
+		_, err := h.talk.SendMessage(as("bob"), &openintentv1.SendMessageRequest{ChannelId: h.channel}) // alice is no stranger then
+		require.NoError(t, err)
 		reason := func() (reasons []string) {
 			page, err := h.talk.GetInbox(as("bob"), &openintentv1.GetInboxRequest{AgentId: "bob", Include: []string{"attention"}})
 			require.NoError(t, err)
@@ -248,7 +250,7 @@ func TestAReturnIsAKnock(t *testing.T) {
 		h.returns(t, step)
 		require.Equal(t, []string{"obligation", "obligation_return"}, reason())
 		require.NotContains(t, h.toldIn(t)[0].String(), "the lock", "so a deletion takes the subject along")
-		_, err := h.discharge(as("alice"), asked)
+		_, err = h.discharge(as("alice"), asked)
 		require.NoError(t, err)
 		require.Equal(t, []string{"direct_request", "direct_notify"}, reason(), "nothing must be answered any more")
 	})

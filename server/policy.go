@@ -53,7 +53,7 @@ type policy struct {
 const (
 	isAlive    = "it rewrites one row that is there, and says that its caller lives"
 	isConsumer = "it notes how far a consumer has come in what others sent; there is one row at most for each subscription and message"
-	freesOnly  = "it marks one row, and makes room"
+	freesOnly  = "it marks or removes one row, and makes room"
 )
 
 // policies lists every method. A method that is missing here is refused, and a test fails.
@@ -94,7 +94,7 @@ var policies = map[string]policy{
 	openintentv1.AgentService_DeregisterAgent_FullMethodName:   {access: anyCaller, effect: writes, place: byRoom},
 
 	openintentv1.AgentService_RefuseSender_FullMethodName:       {access: anyCaller, effect: writes, place: outside},
-	openintentv1.AgentService_AllowSender_FullMethodName:        {access: anyCaller, effect: writes, place: outside},
+	openintentv1.AgentService_AllowSender_FullMethodName:        {access: anyCaller, effect: writes, free: freesOnly, place: outside},
 	openintentv1.AgentService_ListRefusedSenders_FullMethodName: {access: anyCaller, effect: reads, place: outside},
 
 	openintentv1.TaskService_CreateTask_FullMethodName:   {access: anyCaller, effect: writes, place: named},

@@ -213,6 +213,19 @@ var charges = map[string]func(p *place) (method, path, body string){
 		return "POST", "/v1/keys/" + issued.Key.ID + "/rotate", `{}`
 	},
 	"InviteService/CreateInvite": func(p *place) (string, string, string) { return "POST", p.onChannel("/invites"), `{"label":"guests"}` },
+	"InviteService/UpdateInvite": func(p *place) (string, string, string) {
+		var made struct{ Invite struct{ ID string } }
+		p.by("alice", "POST", p.onChannel("/invites"), `{"label":"guests"}`).Decode(p.t, &made)
+		return "PATCH", p.onChannel("/invites/" + made.Invite.ID), "{}"
+	},
+	"SubscriptionService/UpdateSubscription": func(p *place) (string, string, string) {
+		id := p.made("alice", "/v1/subscriptions", `{"intent_id":"`+p.intent+`","name":"posted","webhook_url":"https://hooks.example.org/a"}`)
+		return "PATCH", "/v1/subscriptions/" + id, `{"webhook_url":"https://hooks.example.org/b"}`
+	},
+	"AgentService/RefuseSender": func(p *place) (string, string, string) {
+		p.by("alice", "POST", "/v1/agents/register", `{"agent_id":"alice"}`)
+		return "PUT", "/v1/agents/alice/refused/" + p.channel, ""
+	},
 }
 
 // streamed is the one method that is charged and is a stream; REST has no such call.

@@ -152,7 +152,7 @@ func (h *house) keepStrangersOut(t *testing.T, asked string) {
 	path := h.url[len(h.BaseURL()):]
 	for _, below := range []string{"", "?format=md", "/events"} {
 		got := stranger.REST(t, "GET", path+below, "")
-		require.Equal(t, 403, got.Status, below)
+		require.Equal(t, 404, got.Status, below)
 		seen = append(seen, string(got.Body))
 	}
 	for _, refusal := range seen {
