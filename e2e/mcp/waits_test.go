@@ -37,12 +37,16 @@ func TestToolsThatWaitAreCounted(t *testing.T) {
 				waits := h.connect(t, harness.Key, "alice", revision, nil)
 				ctx, stop := context.WithCancel(t.Context())
 				var holding sync.WaitGroup
+				stored := countOf(t, h, channel)
 				holding.Go(func() {
 					for ctx.Err() == nil { // the call that asks whether there is room may have the place
 						_, _ = waits.CallTool(ctx, &sdk.CallToolParams{Name: held.tool, Arguments: held.given})
 					}
 				})
 				require.Eventually(t, refused, harness.Patience, 5*time.Millisecond, "%s is counted", held.tool)
+				if held.tool == "ask" { // which is counted before its question is stored
+					require.Eventually(t, func() bool { return countOf(t, h, channel) > stored }, harness.Patience, 5*time.Millisecond)
+				}
 				before := countOf(t, h, channel)
 				answer := alice.says(t, "ask", arguments{"channel": channel, "to": "nobody", "text": "?", "timeout_s": 0.01})
 				require.Equal(t, "TOO_MANY_WAITS", answer.Refused)

@@ -1,13 +1,16 @@
 package repomesh
 
 import (
+	"io/fs"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"openintent/database"
 	"openintent/database/databasetest"
+	"openintent/database/migrations"
 	"openintent/e2e/harness"
 )
 
@@ -79,7 +82,7 @@ func TestAnOlderMeshIsAdopted(t *testing.T) {
 		require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error {
 			return tx.Pipeline(
 				database.Statement{SQL: "UPDATE channels SET created_by = 'ann' WHERE id = ?", Args: []any{channel["id"]}},
-				database.Statement{SQL: "DELETE FROM schema_versions WHERE version_id = 35"},
+				database.Statement{SQL: adopting(t, tx.Engine())},
 			)
 		}))
 		require.NoError(t, db.Close())
@@ -87,4 +90,15 @@ func TestAnOlderMeshIsAdopted(t *testing.T) {
 		require.Equal(t, "system", h.channel(t, object{"channel_id": channel["id"]})["created_by"])
 		keptFrom(t, h.As("ann"), channel)
 	})
+}
+
+// adopting returns what the migration does for an older mesh.
+func adopting(t *testing.T, engine database.Engine) string {
+	text, err := fs.ReadFile(migrations.Current.Files, engine.String()+"/00035_mesh_channel.sql")
+	require.NoError(t, err)
+	_, up, found := strings.Cut(string(text), "-- +goose Up")
+	require.True(t, found)
+	up, _, found = strings.Cut(up, "-- +goose Down")
+	require.True(t, found)
+	return strings.TrimSuffix(strings.TrimSpace(up), ";")
 }
