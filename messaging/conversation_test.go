@@ -64,7 +64,7 @@ func TestAMessageCarriesItsConversation(t *testing.T) {
 		require.Equal(t, taskID, sent.GetTaskId())
 		require.Equal(t, urgent, sent.GetPriority())
 		require.Equal(t, []string{"carol", "role:tester"}, sent.GetMentions())
-		require.Equal(t, map[string]any{"quorum": 2.0}, sent.GetCollect().AsInterface())
+		require.Equal(t, map[string]any{"quorum": 1.0}, sent.GetCollect().AsInterface())
 		require.Equal(t, ambient, sent.GetDirectedness())
 		require.Equal(t, mayRespond, sent.GetPolicy())
 

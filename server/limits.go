@@ -14,17 +14,16 @@ type limits struct{ streams, waits *limit }
 
 func newLimits(cfg Config) limits {
 	return limits{
-		streams: newLimit(cfg.MaxStreams, cfg.MaxStreamsPerKey, "TOO_MANY_STREAMS", "max_streams", limitWords{
-			caller: "This caller has %d streams open on this server, the most that one may have; end one first, or follow a whole " +
-				"intent or agent with one stream in place of many channels.",
-			key: "The callers with this API key have %d streams open on this server, the most that one key may have; end one first.",
-		}),
-		waits: newLimit(cfg.MaxWaits, cfg.MaxWaitsPerKey, "TOO_MANY_WAITS", "max_waits", limitWords{
-			caller: "This caller has %d calls that wait on this server, the most that one may have; end one first, or call without " +
-				"waiting.",
-			key: "The callers with this API key have %d calls that wait on this server, the most that one key may have; end one " +
-				"first, or call without waiting.",
-		}),
+		streams: newLimit(cfg.MaxStreams, cfg.MaxStreamsPerKey, "max_streams",
+			fault.New(fault.Quota, "TOO_MANY_STREAMS", "This caller has %d streams open on this server, the most that one may have; "+
+				"end one first, or follow a whole intent or agent with one stream in place of many channels.", cfg.MaxStreams),
+			fault.New(fault.Quota, "TOO_MANY_STREAMS", "The callers with this API key have %d streams open on this server, the most that "+
+				"one key may have; end one first.", cfg.MaxStreamsPerKey)),
+		waits: newLimit(cfg.MaxWaits, cfg.MaxWaitsPerKey, "max_waits",
+			fault.New(fault.Quota, "TOO_MANY_WAITS", "This caller has %d calls that wait on this server, the most that one may have; "+
+				"end one first, or call without waiting.", cfg.MaxWaits),
+			fault.New(fault.Quota, "TOO_MANY_WAITS", "The callers with this API key have %d calls that wait on this server, the most that "+
+				"one key may have; end one first, or call without waiting.", cfg.MaxWaitsPerKey)),
 	}
 }
 
@@ -33,24 +32,23 @@ func newLimits(cfg Config) limits {
 // are bounded too, because an unbound key may act under any name.
 type limit struct {
 	most, mostPerKey int
-	reason, member   string
-	words            limitWords
+	// ofCaller and ofKey refuse what is above the bounds.
+	ofCaller, ofKey *fault.Fault
 
 	mutex  sync.Mutex
 	open   map[limitHolder]int
 	ofKeys map[string]int
 }
 
-// limitWords are the sentences of the refusals, each with room for the bound.
-type limitWords struct{ caller, key string }
-
 // limitHolder identifies a caller who is counted: an agent under one key, or the operator under one key.
 type limitHolder struct{ keyID, agent string }
 
-func newLimit(most, mostPerKey int, reason, member string, words limitWords) *limit {
+// newLimit makes a limit. The refusals get the bounds as facts, whose names begin with member.
+func newLimit(most, mostPerKey int, member string, ofCaller, ofKey *fault.Fault) *limit {
 	return &limit{
-		most: most, mostPerKey: mostPerKey, reason: reason, member: member, words: words,
-		open: make(map[limitHolder]int), ofKeys: make(map[string]int),
+		most: most, mostPerKey: mostPerKey, ofCaller: ofCaller.With(member, strconv.Itoa(most)),
+		ofKey: ofKey.With(member+"_per_key", strconv.Itoa(mostPerKey)),
+		open:  make(map[limitHolder]int), ofKeys: make(map[string]int),
 	}
 }
 
@@ -65,11 +63,10 @@ func (l *limit) enter(ctx context.Context) (leave func(), _ error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	if l.open[holder] >= l.most {
-		return nil, fault.New(fault.Quota, l.reason, l.words.caller, l.most).With(l.member, strconv.Itoa(l.most))
+		return nil, l.ofCaller
 	}
 	if l.ofKeys[holder.keyID] >= l.mostPerKey {
-		return nil, fault.New(fault.Quota, l.reason, l.words.key, l.mostPerKey).
-			With(l.member+"_per_key", strconv.Itoa(l.mostPerKey))
+		return nil, l.ofKey
 	}
 	l.open[holder]++
 	l.ofKeys[holder.keyID]++

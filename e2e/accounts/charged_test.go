@@ -109,7 +109,11 @@ var charges = map[string]func(p *place) (method, path, body string){
 		p.by("alice", "POST", "/v1/coordinators", `{"intent_id":"`+p.intent+`","agent_id":"alice"}`)
 		return "DELETE", p.onIntent("/coordinator"), ""
 	},
-	"AgentService/RegisterAgent": func(*place) (string, string, string) { return "POST", "/v1/agents", `{"agent_id":"alice"}` },
+	"AgentService/RegisterAgent": func(p *place) (string, string, string) {
+		p.by("alice", "POST", "/v1/agents/register", `{"agent_id":"alice"}`)
+		p.by("alice", "DELETE", "/v1/agents/alice", "")
+		return "POST", "/v1/agents", `{"agent_id":"alice"}`
+	},
 	"AgentService/UpsertAgent": func(*place) (string, string, string) {
 		return "POST", "/v1/agents/register", `{"agent_id":"alice"}`
 	},

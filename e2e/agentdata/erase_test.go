@@ -235,7 +235,7 @@ func (w *world) requireOthersGoOn(before openintentv1.MessageService_SubscribeCl
 				require.Equal(t, "operator", event.GetAnnotation().GetAgentId())
 			}
 		}
-		require.Equal(t, 4, deletions, "of first, keyed, document and answer; the time of the others is over")
+		require.Equal(t, 7, deletions, "of first, keyed, open, owed, settled, document and answer; the time of late is over")
 	}
 }
 
