@@ -159,7 +159,7 @@ func (w *inboxWatch) run(all *inboxWatches) {
 			w.service.logger.Warn("calls that wait for an inbox could not look into it; they look again", "error", err)
 		default:
 			w.begun = false
-			all.deliver(w, w.all(all), inboxCame{err: err})
+			all.deliver(w.all(all), inboxCame{err: err})
 		}
 	}
 }
@@ -188,7 +188,7 @@ func (w *inboxWatch) turn(all *inboxWatches, tick bool) (err error) {
 			w.differs = true
 			return err
 		case err != nil || len(page.items) > 0:
-			all.deliver(w, []*inboxWaits{waits}, inboxCame{page, err})
+			all.deliver([]*inboxWaits{waits}, inboxCame{page, err})
 		default:
 			all.saw(waits, page)
 		}
@@ -241,7 +241,7 @@ func (w *inboxWatch) due(watches *inboxWatches) (due []*inboxWaits) {
 }
 
 // deliver ends waits. The calls leave by themselves.
-func (w *inboxWatches) deliver(watch *inboxWatch, to []*inboxWaits, came inboxCame) {
+func (w *inboxWatches) deliver(to []*inboxWaits, came inboxCame) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	for _, waits := range to {
