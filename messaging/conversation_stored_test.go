@@ -91,7 +91,7 @@ func TestTheAuditedCopyHoldsTheConversation(t *testing.T) {
 		said := copies[1].GetPayload().AsMap()
 		for key, value := range map[string]any{
 			"parent_id": root.GetId(), "thread_id": root.GetId(), "subject": "s", "kind": "k", "task_id": taskID, "priority": "urgent",
-			"mentions": []any{"bob"}, "collect": map[string]any{"quorum": 3.0}, "directedness": "ambient", "policy": "may_respond",
+			"mentions": []any{"bob"}, "collect": map[string]any{"quorum": 1.0}, "directedness": "ambient", "policy": "may_respond",
 		} {
 			require.Equal(t, value, said[key], key)
 		}
