@@ -15,7 +15,8 @@ import (
 func (y *history) edit(t *rapid.T) {
 	c := y.drawChannel(t)
 	caller, named := y.drawActing(t)
-	m := drawMessage(t, c, func(m *model.Message) bool { return m.Sender != model.System })
+	answered := sometimes(t, "an answered one")
+	m := drawMessage(t, c, func(m *model.Message) bool { return m.Sender != model.System && (m.Answered || !answered) })
 	if m != nil && m.Sender != model.System && !seldom(t, "anybody edits") {
 		caller, named = m.Sender, ""
 	}
@@ -38,7 +39,8 @@ func (y *history) edit(t *rapid.T) {
 func (y *history) deletes(t *rapid.T) {
 	c := y.drawChannel(t)
 	caller, named := y.drawActing(t)
-	m := drawMessage(t, c, func(m *model.Message) bool { return m.Sender != model.System })
+	request := sometimes(t, "a request")
+	m := drawMessage(t, c, func(m *model.Message) bool { return m.Sender != model.System && (answerable(m) || !request) })
 	switch below(t, "who deletes", 4) {
 	case 0, 1:
 		if m != nil && m.Sender != model.System {

@@ -95,6 +95,10 @@ func (y *history) sendByName(t *rapid.T) {
 func (y *history) reply(t *rapid.T) {
 	c := y.drawChannel(t)
 	m := drawMessage(t, c, func(m *model.Message) bool { return answerable(m) && !m.Expired(y.world.Now) })
+	if deleted := y.deletedRequests(); len(deleted) > 0 && seldom(t, "to a deleted request") {
+		m = pick(t, "deleted", deleted)
+		c = m.Channel
+	}
 	d := model.Draft{Channel: c, Reply: true, Key: drawKey(t)}
 	d.Caller, d.Sender = y.drawActing(t)
 	d.Content = model.Content{Type: "response", CorrelationID: idOf(m), Payload: drawPayload(t), ExpiresAt: y.drawExpiry(t)}
@@ -112,6 +116,19 @@ func (y *history) reply(t *rapid.T) {
 	y.attempt(t, "reply", attempt{d, func() (*openintentv1.Message, error) {
 		return y.as(d.Caller).Messages.ReplyMessage(y.ctx, request)
 	}})
+}
+
+// deletedRequests returns the requests without content in open channels.
+func (y *history) deletedRequests() []*model.Message {
+	var deleted []*model.Message
+	for _, c := range y.world.Channels {
+		for _, m := range c.Sent {
+			if c.Open() && answerable(m) && !m.DeletedAt.IsZero() {
+				deleted = append(deleted, m)
+			}
+		}
+	}
+	return deleted
 }
 
 // retry repeats an accepted call, like a sender that has not heard about its success.

@@ -3,6 +3,8 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +26,7 @@ type history struct {
 	ctx     context.Context
 	clock   *databasetest.Clock
 	reached reached
+	wanted  map[string]bool // the operations that have an outcome which no history has reached yet
 	world   *model.World
 
 	agents []string // the operator is not among them
@@ -43,9 +46,10 @@ const tick = time.Millisecond
 // histories counts the histories, so that each has different agents: agents belong to no intent.
 var histories atomic.Int64
 
-func newHistory(t *rapid.T, servers []*harness.Server, clock *databasetest.Clock, reached reached) *history {
+// newHistory begins a history. Its steps prefer the wanted operations.
+func newHistory(t *rapid.T, servers []*harness.Server, clock *databasetest.Clock, reached reached, wanted map[string]bool) *history {
 	y := &history{
-		ctx: t.Context(), clock: clock, reached: reached, world: model.New(clock.Now()),
+		ctx: t.Context(), clock: clock, reached: reached, wanted: wanted, world: model.New(clock.Now()),
 		callers: make(map[string][]*harness.Caller), watched: make(map[*model.Channel]following),
 	}
 	number := histories.Add(1)
@@ -82,7 +86,7 @@ func (y *history) run(t *rapid.T) {
 	y.conclude(t)
 }
 
-// namedStep is one kind of step.
+// namedStep is one kind of step. Its name lists the operations that it tries.
 type namedStep struct {
 	name string
 	do   func(*rapid.T)
@@ -91,6 +95,9 @@ type namedStep struct {
 // GoString keeps the output of a failed history readable.
 func (s namedStep) GoString() string { return s.name }
 
+// moreWanted is how much more often a step is drawn that tries a wanted operation.
+const moreWanted = 4
+
 // steps returns the kinds of steps, each repeated as often as its weight says.
 func (y *history) steps() []namedStep {
 	var steps []namedStep
@@ -98,24 +105,24 @@ func (y *history) steps() []namedStep {
 		weight int
 		namedStep
 	}{
-		{5, namedStep{"register an agent", y.register}},
-		{3, namedStep{"move an agent", y.moveAgent}},
-		{1, namedStep{"deregister an agent", y.deregister}},
-		{2, namedStep{"set an intent's status", y.setStatus}},
-		{2, namedStep{"change access", y.changeAccess}},
-		{2, namedStep{"assign an agent", y.assign}},
-		{2, namedStep{"coordinate", y.coordinate}},
-		{1, namedStep{"end a task", y.endTask}},
-		{7, namedStep{"create a channel", y.createChannel}},
-		{3, namedStep{"update a channel", y.updateChannel}},
-		{3, namedStep{"change members", y.changeMembers}},
-		{2, namedStep{"end a channel", y.endChannel}},
-		{2, namedStep{"get a channel", y.getChannel}},
+		{5, namedStep{"register, take role", y.register}},
+		{3, namedStep{"move agent", y.moveAgent}},
+		{1, namedStep{"deregister", y.deregister}},
+		{2, namedStep{"set status", y.setStatus}},
+		{2, namedStep{"set access, grant", y.changeAccess}},
+		{2, namedStep{"assign", y.assign}},
+		{2, namedStep{"coordinate, end coordination", y.coordinate}},
+		{1, namedStep{"end task", y.endTask}},
+		{7, namedStep{"create channel", y.createChannel}},
+		{3, namedStep{"update channel", y.updateChannel}},
+		{3, namedStep{"add members, remove member", y.changeMembers}},
+		{2, namedStep{"close channel, delete channel", y.endChannel}},
+		{2, namedStep{"get channel", y.getChannel}},
 		{2, namedStep{"list channels", y.listChannels}},
 		{14, namedStep{"send", y.send}},
 		{8, namedStep{"send by name", y.sendByName}},
 		{8, namedStep{"reply", y.reply}},
-		{4, namedStep{"ask", y.ask}},
+		{4, namedStep{"ask, ask all", y.ask}},
 		{4, namedStep{"retry", y.retry}},
 		{5, namedStep{"mark read", y.markRead}},
 		{3, namedStep{"get", y.get}},
@@ -127,7 +134,11 @@ func (y *history) steps() []namedStep {
 		{4, namedStep{"responses", y.responses}},
 		{4, namedStep{"advance", y.advance}},
 	} {
-		for range kind.weight {
+		weight := kind.weight
+		if slices.ContainsFunc(strings.Split(kind.name, ", "), func(operation string) bool { return y.wanted[operation] }) {
+			weight *= moreWanted
+		}
+		for range weight {
 			steps = append(steps, kind.namedStep)
 		}
 	}
