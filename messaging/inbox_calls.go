@@ -70,7 +70,6 @@ func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Du
 	if page, err = s.lookIntoInbox(ctx, q); err != nil || len(page.items) > 0 || patience == 0 {
 		return page, err
 	}
-	page.state = inboxState{} // the watch has its own
 	waiting := wait{until: s.db.Now().Add(patience)}
 	joined := s.inboxes.join(q)
 	defer s.inboxes.leave(joined)
@@ -95,7 +94,6 @@ func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Du
 // lookIntoInbox reads a page. While pages are empty because each looked at enough, a call that waits goes on with the next one; each is
 // a reading of its own, so that other calls get their turns in between.
 func (s *Service) lookIntoInbox(ctx context.Context, q inboxQuery) (page *inbox, err error) {
-	var first *inbox
 	for {
 		err = s.db.ReadFor(ctx, q.by.Reader(), func(tx *database.Tx) (err error) {
 			page, err = s.readInbox(tx, q)
@@ -104,10 +102,6 @@ func (s *Service) lookIntoInbox(ctx context.Context, q inboxQuery) (page *inbox,
 		if err != nil {
 			return nil, err
 		}
-		if first == nil {
-			first = page
-		}
-		page.state = first.state // what came since then may lie before this page
 		if len(page.items) > 0 || !page.bounded || !s.db.Now().Before(q.until) {
 			return page, nil
 		}
