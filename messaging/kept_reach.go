@@ -143,8 +143,11 @@ func (k *keptReach) look(ctx context.Context) error {
 	defer func() { <-k.turn }()
 	topics, all := k.group.Noted()
 	k.mutex.Lock()
-	if all {
+	if all { // whatever was known may be lost
 		k.asked++
+		for w := range k.watches {
+			w.moves = Moves{All: true}
+		}
 	}
 	asked := k.asked
 	whole := asked > k.read

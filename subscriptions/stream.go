@@ -27,7 +27,7 @@ func (s *Service) StreamDeliveries(
 	if err := s.acknowledgeThrough(ctx, sub, through); err != nil {
 		return err
 	}
-	r := s.receiverWith(sub, s.messaging.WatchIntentsTaking(sub.subscriber))
+	r := s.receiverFor(sub, true)
 	defer r.close()
 	if _, err := r.refresh(ctx); err != nil {
 		return err
