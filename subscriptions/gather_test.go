@@ -248,6 +248,7 @@ func TestPurgedIntentsAreNotGathered(t *testing.T) {
 		require.NoError(t, err)
 		reaching := func() []int64 {
 			r := h.receiverFor(t, sub)
+			defer r.close()
 			seen, err := r.refresh(t.Context())
 			require.NoError(t, err)
 			require.Empty(t, seen.backlogs)
