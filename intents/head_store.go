@@ -92,16 +92,19 @@ func PrepareHeads(tx *database.Tx, intentNos []int64) (statement database.Statem
 // State is the part of an intent's head by which its followers see whether they have to look again.
 type State struct {
 	IntentNo, LastPosition, Epoch int64
+	// LastAt is the log's last time, in microseconds. If it changes and the position does not, the database has lost commits and the log
+	// goes on differently, or the time was given to no entry.
+	LastAt int64
 	// Purged is true when the intent has ended and its messages are removed.
 	Purged bool
 }
 
 // StateColumns are the columns of a head, which the query calls h, that ScanState reads.
-const StateColumns = "h.intent_no, h.last_position, h.epoch, h.purged_at IS NOT NULL"
+const StateColumns = "h.intent_no, h.last_position, h.epoch, h.last_at, h.purged_at IS NOT NULL"
 
 // ScanState reads a state, and further columns that follow in the row.
 func ScanState(row database.Row, further ...any) (state State, err error) {
-	err = row.Scan(append([]any{&state.IntentNo, &state.LastPosition, &state.Epoch, &state.Purged}, further...)...)
+	err = row.Scan(append([]any{&state.IntentNo, &state.LastPosition, &state.Epoch, &state.LastAt, &state.Purged}, further...)...)
 	return state, err
 }
 

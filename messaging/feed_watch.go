@@ -40,7 +40,8 @@ type Watch struct {
 	seen intents.State
 }
 
-// Moves are what a look finds: in which intents something may have happened since the look before it.
+// Moves are what a look finds: in which intents something may have happened since the look before it. What others have said to each other is
+// in them only when it is much.
 type Moves struct {
 	// Presence is the agent's record.
 	Presence agents.Presence
@@ -54,8 +55,8 @@ type Move struct {
 	// Since is the position after which the log may have grown.
 	Since int64
 	// Ruled is true when the agent may see more or less than before, because it has just begun to be reached, rules have changed, or
-	// commits were lost.
-	Ruled bool
+	// commits were lost. Addressed is true when there may be a message from another agent that is for the agent or for everyone.
+	Ruled, Addressed bool
 }
 
 // note adds what has happened in an intent to what has not been looked at.
@@ -64,7 +65,7 @@ func (m *Moves) note(intentNo int64, move Move) {
 		return
 	}
 	if earlier, known := m.Intents[intentNo]; known {
-		move = Move{min(move.Since, earlier.Since), move.Ruled || earlier.Ruled}
+		move = Move{min(move.Since, earlier.Since), move.Ruled || earlier.Ruled, move.Addressed || earlier.Addressed}
 	} else {
 		m.add(1)
 	}
@@ -128,7 +129,7 @@ func (w *Watch) Take() (given []*wake.Handover, look bool) { return w.listener.T
 // out. Whatever is stored after that reading wakes the watch. A watch of one intent finds nothing out; its caller reads that intent.
 func (w *Watch) Look(ctx context.Context) (Moves, error) {
 	k := w.reach
-	if k == nil {
+	if w.listener.Stirred(); k == nil {
 		return Moves{}, nil
 	}
 	if err := k.look(ctx); err != nil {
@@ -139,6 +140,21 @@ func (w *Watch) Look(ctx context.Context) (Moves, error) {
 	found := w.moves
 	found.Presence, w.moves = k.presence, Moves{}
 	return found, nil
+}
+
+// Worth reports whether a look is worth it after a wake-up. It is not if nothing has happened since the latest look but what others have
+// said to each other.
+func (w *Watch) Worth(ctx context.Context) (bool, error) {
+	k := w.reach
+	if k == nil || w.listener.Stirred() {
+		return true, nil
+	}
+	if err := k.look(ctx); err != nil {
+		return false, err
+	}
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	return w.moves.All || len(w.moves.Intents) > 0, nil
 }
 
 // After returns up to so many of the intents that reach the agent, as they were when somebody last looked: those with the lowest numbers

@@ -41,8 +41,8 @@ func TestWatchesWakeForWhatMayReachAnAgent(t *testing.T) {
 
 		h.say(t, "alice", one, "a")
 		require.True(t, wasWoken(w.listener))
-		require.Equal(t, map[int64]Move{oneNo: {Since: 2}}, look(t, w).Intents)
-		h.log(t, h.channel(t, two).GetIntentId(), "thought")
+		require.Equal(t, map[int64]Move{oneNo: {Since: 2, Addressed: true}}, look(t, w).Intents)
+		h.send(t, "bob", &sendRequest{ChannelId: two, To: ptr("alice")})
 		require.True(t, wasWoken(w.listener))
 		require.Equal(t, map[int64]Move{twoNo: {Since: 2}}, look(t, w).Intents)
 		h.addMember(t, two, "carol")
@@ -52,7 +52,7 @@ func TestWatchesWakeForWhatMayReachAnAgent(t *testing.T) {
 		require.False(t, wasWoken(w.listener), "that intent does not reach bob")
 		h.send(t, "alice", &sendRequest{ChannelId: far, To: ptr("bob")})
 		require.True(t, wasWoken(w.listener), "a further intent reaches the agent")
-		require.Equal(t, map[int64]Move{farNo: {Ruled: true}}, look(t, w).Intents)
+		require.Equal(t, map[int64]Move{farNo: {Ruled: true, Addressed: true}}, look(t, w).Intents)
 		h.say(t, "bob", far, "by this bob takes part")
 		require.True(t, look(t, w).Intents[farNo].Ruled)
 		h.send(t, "alice", &sendRequest{ChannelId: h.open(t), To: ptr("role:judge")})
@@ -92,19 +92,19 @@ func TestWatchesOfAnAgentShareAReading(t *testing.T) {
 		require.Len(t, h.messaging.hub.GroupsOf(wake.FeedTopic(no[0])), 1)
 		look(t, seldom)
 		h.say(t, "alice", channels[0], "a")
-		require.Equal(t, map[int64]Move{no[0]: {Since: 2}}, look(t, often).Intents)
+		require.Equal(t, map[int64]Move{no[0]: {Since: 2, Addressed: true}}, look(t, often).Intents)
 		h.say(t, "alice", channels[0], "b")
 		h.say(t, "alice", channels[1], "c")
-		require.Equal(t, map[int64]Move{no[0]: {Since: 3}, no[1]: {Since: 2}}, look(t, often).Intents)
+		require.Equal(t, map[int64]Move{no[0]: {Since: 3, Addressed: true}, no[1]: {Since: 2, Addressed: true}}, look(t, often).Intents)
 		var statements atomic.Int64
 		moves, err := seldom.Look(context.WithValue(context.Background(), countedBy{}, &statements))
 		require.NoError(t, err)
-		require.Equal(t, map[int64]Move{no[0]: {Since: 2}, no[1]: {Since: 2}}, moves.Intents)
+		require.Equal(t, map[int64]Move{no[0]: {Since: 2, Addressed: true}, no[1]: {Since: 2, Addressed: true}}, moves.Intents)
 		require.Zero(t, statements.Load(), "it was read before")
 		seldom.Close()
 		require.Len(t, h.messaging.reaches.of, 1)
 		h.say(t, "alice", channels[1], "d")
-		require.Equal(t, map[int64]Move{no[1]: {Since: 3}}, look(t, often).Intents)
+		require.Equal(t, map[int64]Move{no[1]: {Since: 3, Addressed: true}}, look(t, often).Intents)
 	}, countingStatements)
 }
 
@@ -119,6 +119,65 @@ func countingStatements(cfg *database.Config, _ *Config) {
 		}
 		return nil
 	}
+}
+
+// What others say to each other is not worth a look, until it is much. Whoever looks then is told from where on.
+func TestWatchesAreNotToldOfLittle(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		h.say(t, "bob", id, "so that bob takes part")
+		no := h.key(t, id).IntentNo
+		w := h.messaging.Watch(Watched{Agent: "bob"})
+		defer w.Close()
+		w.Subscription(7)
+		isWorth := func() bool {
+			worth, err := w.Worth(t.Context())
+			require.NoError(t, err)
+			return worth
+		}
+		require.True(t, isWorth(), "it has not looked yet")
+		look(t, w)
+		require.False(t, isWorth())
+		through := w.reach.intents[no].lastPosition
+		for what, happens := range map[string]func(){
+			"a message":         func() { h.asks(t, "alice", id, "carol") },
+			"one to a role":     func() { h.asks(t, "alice", id, "role:judge") },
+			"an event":          func() { h.log(t, h.channel(t, id).GetIntentId(), "thought") },
+			"elsewhere":         func() { h.asks(t, "alice", h.open(t), "carol") },
+			"another's waiting": func() { h.messaging.WakeSubscription(8) },
+		} {
+			happens()
+			require.False(t, isWorth(), what)
+		}
+		require.Equal(t, through+3, w.reach.intents[no].lastPosition)
+		require.Empty(t, look(t, w).Intents)
+		for what, happens := range map[string]func(){
+			"a message":       func() { h.asks(t, "alice", id, "bob") },
+			"one to everyone": func() { h.say(t, "alice", id, "hello") },
+			"one's own":       func() { h.say(t, "bob", id, "hello") },
+			"an assignment": func() {
+				_, err := h.intents.AssignAgent(asOperator(), &openintentv1.AssignAgentRequest{
+					IntentId: h.channel(t, id).GetIntentId(), AgentId: "bob",
+				})
+				require.NoError(t, err)
+			},
+			"other rules":        func() { h.admit(t, h.channel(t, id).GetIntentId(), "alice", "bob", "carol") },
+			"the agent's role":   func() { h.register(t, "bob", "tester") },
+			"a further intent":   func() { h.asks(t, "alice", h.open(t), "bob") },
+			"a waiting of one's": func() { h.messaging.WakeSubscription(7) },
+		} {
+			happens()
+			require.True(t, isWorth(), what)
+			look(t, w)
+			require.False(t, isWorth(), what)
+		}
+		through = w.reach.intents[no].lastPosition
+		for !isWorth() {
+			h.asks(t, "alice", id, "carol")
+		}
+		require.Equal(t, map[int64]Move{no: {Since: through}}, look(t, w).Intents)
+		require.Equal(t, through+quietSpan, w.reach.intents[no].lastPosition)
+	})
 }
 
 // A watch that has very much to look at looks at everything, so that nothing grows with the intents.

@@ -1,7 +1,6 @@
 package messaging
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -64,11 +63,11 @@ func speaker(ctx context.Context, named string) (c caller.Caller, agent string, 
 	return c, named, err
 }
 
-// awaitInbox reads a page of an inbox. While the page is empty, it waits for one that is not, which the watch of the inbox reads
-// for it (inbox_watch.go). If the page is empty even at the end of the wait, that is no error.
-func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Duration) (page *inbox, err error) {
-	if page, err = s.lookIntoInbox(ctx, q); err != nil || len(page.items) > 0 || patience == 0 {
-		return page, err
+// awaitInbox reads a page of an inbox. A call with patience waits for a page that is not empty, which the watch of the inbox reads for it
+// (inbox_watch.go). If the page is empty even at the end of the wait, that is no error.
+func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Duration) (*inbox, error) {
+	if patience == 0 {
+		return s.lookIntoInbox(ctx, q)
 	}
 	waiting := wait{until: s.db.Now().Add(patience)}
 	joined := s.inboxes.join(q)
@@ -76,7 +75,10 @@ func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Du
 	for {
 		remaining := waiting.remaining(s.db.Now())
 		if remaining <= 0 {
-			return cmp.Or(s.inboxes.leave(joined), page), nil
+			if latest := s.inboxes.leave(joined); latest != nil {
+				return latest, nil
+			}
+			return s.lookIntoInbox(ctx, q) // the watch has not come to it
 		}
 		timer := time.NewTimer(min(remaining, s.lookAgain))
 		select {

@@ -54,8 +54,10 @@ type inboxWatch struct {
 type inboxWaits struct {
 	query inboxQuery
 	calls map[*inboxWait]struct{}
-	// fresh is true while the page has not been read since the last of them joined. latest is the page, nil before it was read.
+	// fresh is true while the page has not been read since the last of them joined. begun is how many readings of it have begun, and latest
+	// is the page as the last of them found it, if that was empty.
 	fresh  bool
+	begun  int
 	latest *inbox
 }
 
@@ -63,6 +65,8 @@ type inboxWaits struct {
 type inboxWait struct {
 	watch *inboxWatch
 	key   string
+	// begun is how many readings of its page had begun when it joined. These may lack what the caller knows already.
+	begun int
 	// came gets a page that is not empty, or why there will be none.
 	came chan inboxCame
 }
@@ -100,7 +104,7 @@ func (w *inboxWatches) join(q inboxQuery) *inboxWait {
 	if q.until.After(waits.query.until) {
 		waits.query.until = q.until // the page is read for whoever waits longest
 	}
-	waits.calls[joined], waits.fresh = struct{}{}, true
+	waits.calls[joined], waits.fresh, joined.begun = struct{}{}, true, waits.begun
 	select {
 	case watch.joined <- struct{}{}:
 	default:
@@ -108,13 +112,15 @@ func (w *inboxWatches) join(q inboxQuery) *inboxWait {
 	return joined
 }
 
-// leave ends a wait. It returns the latest page for it, and nil if none was read.
+// leave ends a wait. It returns the latest page for it, and nil if none was read since it joined.
 func (w *inboxWatches) leave(left *inboxWait) (latest *inbox) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	watch := left.watch
 	if waits := watch.queries[left.key]; waits != nil {
-		latest = waits.latest
+		if waits.begun > left.begun {
+			latest = waits.latest
+		}
 		if delete(waits.calls, left); len(waits.calls) == 0 {
 			delete(watch.queries, left.key)
 		}
@@ -224,19 +230,23 @@ func (w *inboxWatch) due(watches *inboxWatches) (due []*inboxWaits) {
 	defer watches.mutex.Unlock()
 	for _, waits := range w.queries {
 		if waits.fresh || w.differs {
-			waits.fresh = false
+			waits.fresh, waits.latest = false, nil
+			waits.begun++
 			due = append(due, waits)
 		}
 	}
 	return due
 }
 
-// deliver ends waits. The calls leave by themselves.
+// deliver ends waits, by what came of the reading that has begun last. The calls leave by themselves.
 func (w *inboxWatches) deliver(to []*inboxWaits, came inboxCame) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	for _, waits := range to {
 		for call := range waits.calls {
+			if came.err == nil && call.begun >= waits.begun {
+				continue // it has joined since the reading began
+			}
 			select {
 			case call.came <- came:
 			default: // it has been told before

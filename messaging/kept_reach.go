@@ -2,7 +2,6 @@ package messaging
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 
@@ -56,9 +55,10 @@ type keptReach struct {
 	order    []int64
 }
 
-// intentState is how an intent that reaches an agent was last read.
+// intentState is how an intent that reaches an agent was last read. told is the position up to which the watches were told: what others say
+// to each other is told to nobody until it is much (quietSpan).
 type intentState struct {
-	lastPosition int64
+	lastPosition, lastAt, told int64
 	ruling
 }
 
@@ -204,57 +204,37 @@ func (k *keptReach) movedIn(topics map[any]struct{}) (moved []int64, known bool)
 	return database.Distinct(moved), true
 }
 
-// maxProbes bounds in how many intents a reading finds out more than how far they have come.
-const maxProbes = 64
-
 // readMoved reads what has happened in a few intents. whole is true if only a whole reading shows what has become of the reach.
 func (k *keptReach) readMoved(ctx context.Context, moved []int64) (whole bool, err error) {
-	later := make(map[int64]intentState, len(moved))
+	var later map[int64]*laterState
 	err = k.service.db.ReadFor(ctx, caller.ReaderOf(ctx, k.agent), func(tx *database.Tx) error {
-		whole = false
-		clear(later)
+		later, whole = make(map[int64]*laterState, len(moved)), false
 		read, presences := agents.PreparePresences(tx, []string{k.agent})
 		states, readStates := intents.PrepareStates(tx, moved)
 		if err := tx.Pipeline(read, readStates); err != nil {
 			return err
 		}
-		if presenceIn(presences, k.agent) != k.presence || len(*states) < len(moved) {
-			whole = true
+		if whole = presenceIn(presences, k.agent) != k.presence || len(*states) < len(moved); whole {
 			return nil
 		}
-		var probes []database.Statement
-		var learn []func()
+		var further []database.Statement
 		for _, state := range *states {
 			before := k.intents[state.IntentNo]
-			now := before
-			now.lastPosition, now.epoch = state.LastPosition, state.Epoch
-			if whole = state.Purged || now.lastPosition < before.lastPosition || len(learn) > maxProbes; whole {
+			if whole = state.Purged || state.LastPosition < before.lastPosition; whole {
 				return nil
 			}
-			later[state.IntentNo] = now
-			if now.epoch == before.epoch && (before.sent || now.lastPosition == before.lastPosition) {
-				continue
-			}
-			part, statements := reading.PrepareReachIn(state.IntentNo, k.agent)
-			probes = append(probes, statements...)
-			learn = append(learn, func() {
-				now.sent, now.listedAt = part.Spoken[state.IntentNo], microsOrZero(part.Listed[state.IntentNo])
-				later[state.IntentNo] = now
-			})
+			now, statements := k.prepareLater(tx, before, state, len(moved) > maxProbes)
+			later[state.IntentNo], further = now, append(further, statements...)
 		}
-		if err := tx.Pipeline(probes...); err != nil {
-			return err
-		}
-		for _, one := range learn {
-			one()
-		}
-		return nil
+		return tx.Pipeline(further...)
 	})
 	if err == nil && !whole {
 		k.mutex.Lock()
 		defer k.mutex.Unlock()
-		k.compare(later)
-		maps.Copy(k.intents, later)
+		for no, now := range later {
+			now.learn(no)
+			k.intents[no] = k.tell(no, k.intents[no], now.intentState, now.news)
+		}
 	}
 	return whole, err
 }
@@ -285,7 +265,9 @@ func (k *keptReach) readWhole(ctx context.Context) (again bool, err error) {
 	for _, state := range *states {
 		if no := state.IntentNo; !state.Purged {
 			order = append(order, no)
-			later[no] = intentState{state.LastPosition, ruling{state.Epoch, reached.Spoken[no], microsOrZero(reached.Listed[no])}}
+			later[no] = intentState{
+				lastPosition: state.LastPosition, lastAt: state.LastAt, ruling: ruling{state.Epoch, reached.Spoken[no], microsOrZero(reached.Listed[no])},
+			}
 		}
 	}
 	k.mutex.Lock()
@@ -295,25 +277,31 @@ func (k *keptReach) readWhole(ctx context.Context) (again bool, err error) {
 			w.moves = Moves{All: true}
 		}
 	}
-	k.compare(later)
+	for no, now := range later {
+		later[no] = k.tell(no, k.intents[no], now, news{addressed: true}) // it may be
+	}
 	again = k.listen(later, presence.Role())
 	k.presence, k.intents, k.order = presence, later, order
 	return again, nil
 }
 
-// compare notes for each watch in which intents something has happened. The mutex is held.
-func (k *keptReach) compare(later map[int64]intentState) {
-	for no, now := range later {
-		before, known := k.intents[no]
-		if known && now == before {
-			continue
-		}
-		back := now.lastPosition < before.lastPosition // the database has lost commits
-		move := Move{Since: min(before.lastPosition, now.lastPosition), Ruled: !known || back || now.ruling != before.ruling}
-		for w := range k.watches {
-			w.moves.note(no, move)
-		}
+// tell tells the watches what has happened in an intent, unless it is only a little that others have said to each other. It returns the
+// state that is kept. The mutex is held.
+func (k *keptReach) tell(no int64, before, now intentState, what news) intentState {
+	_, known := k.intents[no]
+	grown := now.lastPosition > before.lastPosition
+	lost := now.lastPosition < before.lastPosition || !grown && now.lastAt != before.lastAt // the database has lost commits, it seems
+	ruled := !known || lost || now.ruling != before.ruling
+	now.told = before.told
+	if !ruled && (!grown || !what.addressed && !what.concerns && now.lastPosition-before.told < quietSpan) {
+		return now
 	}
+	move := Move{Since: min(before.told, now.lastPosition), Ruled: ruled, Addressed: grown && what.addressed}
+	for w := range k.watches {
+		w.moves.note(no, move)
+	}
+	now.told = now.lastPosition
+	return now
 }
 
 // listen listens for everything that was read, and for nothing else. It reports whether there was anything new. The mutex is held.

@@ -225,7 +225,7 @@ func (k *keptReach) isBehind(state intents.State) bool {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	kept, known := k.intents[state.IntentNo]
-	return !known || state.Purged || kept.lastPosition != state.LastPosition || kept.epoch != state.Epoch
+	return !known || state.Purged || kept.lastPosition != state.LastPosition || kept.lastAt != state.LastAt || kept.epoch != state.Epoch
 }
 
 // knows reports whether it is kept that an intent reaches the agent.

@@ -30,7 +30,7 @@ func (s *Service) FetchDeliveries(
 		if len(found) > 0 || req.GetWaitSeconds() == 0 {
 			return &openintentv1.FetchDeliveriesResponse{Deliveries: found}, nil
 		}
-		if _, err := r.wait(patience, wait); err != nil {
+		if err := r.wait(patience, wait); err != nil {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}

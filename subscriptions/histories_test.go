@@ -2,6 +2,7 @@ package subscriptions
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -28,6 +29,7 @@ func TestAnOwnLogThatWentBackEndsItsStreams(t *testing.T) {
 		h.send(t, "ann", talk, "bob", "lost")
 		requireNext(t, live, "2 lost")
 		past.PutBack(t)
+		h.clock.Advance(time.Second) // so that the head differs
 		h.send(t, "ann", talk, "bob", "another")
 		faulttest.Require(t, live.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
 		beyond := int64(2)

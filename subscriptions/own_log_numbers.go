@@ -42,8 +42,9 @@ type ownLogNumbers struct {
 
 	mutex   sync.Mutex
 	streams map[*ownLogStream]struct{}
-	// looking is true while a goroutine looks, and again when it has to look once more. failed is true if the latest look failed.
-	looking, again, failed bool
+	// looking is true while a goroutine looks, and again when it has to look once more. failed is true if the latest look failed, and must
+	// if the next one is worth it without a wake-up.
+	looking, again, failed, must bool
 	// asked is how many looks streams have asked for, and looked is up to which of them the log was looked at.
 	asked, looked int
 	// number is the newest number that is known, and recent are the latest deliveries up to it that were numbered here, for a moment.
@@ -167,12 +168,19 @@ func (l *ownLogNumbers) look() (err error) {
 	defer fault.Recover(&err) // nobody else recovers on this goroutine
 	l.mutex.Lock()
 	asked, number := l.asked, l.number
+	must := l.must || l.failed || asked > l.looked
+	l.must = false
 	ctx := l.ctx
 	for st := range l.streams { // it reads on behalf of one of them
 		ctx = caller.NewContext(ctx, st.by)
 		break
 	}
 	l.mutex.Unlock()
+	if !must {
+		if worth, err := l.watch.Worth(ctx); !worth || err != nil {
+			return err
+		}
+	}
 	for more := true; more; {
 		if more, err = l.lookOnce(ctx, number); err != nil {
 			l.gatherer.beginPass()
@@ -317,5 +325,6 @@ func (l *ownLogNumbers) mustLook(last int64) bool {
 	if len(l.recent) > 0 && l.service.db.Now().Sub(l.recent[0].entry.ReadAt) > freshFor {
 		l.recent = nil
 	}
-	return l.failed || last != l.number
+	l.must = l.failed || last != l.number
+	return l.must
 }

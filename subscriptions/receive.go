@@ -111,17 +111,21 @@ func (r *receiver) pause(o offering, full bool) time.Duration {
 	return wait
 }
 
-// wait waits for a wake-up, but no longer than a given time.
-func (r *receiver) wait(ctx context.Context, wait time.Duration) (woken bool, err error) {
+// wait waits for a wake-up that is worth a look, but no longer than a given time.
+func (r *receiver) wait(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	select {
-	case <-r.watch.C():
-		return true, nil
-	case <-timer.C:
-		return false, nil
-	case <-ctx.Done():
-		return false, context.Cause(ctx)
+	for {
+		select {
+		case <-r.watch.C():
+			if worth, err := r.watch.Worth(ctx); worth || err != nil {
+				return nil // after an error the look fails, too
+			}
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 }
 

@@ -114,7 +114,7 @@ func (st *deliveryStream) run(ctx context.Context) error {
 		if wait == 0 {
 			continue
 		}
-		if _, err := st.wait(ctx, wait); err != nil {
+		if err := st.wait(ctx, wait); err != nil {
 			return err
 		}
 	}

@@ -54,7 +54,7 @@ func (g *Group) Wake(topic any) {
 func (g *Group) give(topic any, stored *Handover) {
 	g.noted.add(topic)
 	for member := range g.members {
-		member.give(topic, stored)
+		member.rouse(stored)
 	}
 }
 

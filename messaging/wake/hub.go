@@ -3,6 +3,7 @@ package wake
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"openintent/channels"
 )
@@ -37,6 +38,8 @@ type Listener struct {
 	// looks is true when the listener takes nothing that is handed over, and always looks.
 	looks bool
 
+	// stirred is true when the listener was woken otherwise than by its group.
+	stirred atomic.Bool
 	// is the group whose topics these are, and of is the group that the listener is a member of; both are nil for other parties. The
 	// hub's mutex guards them.
 	is, of *Group
@@ -283,6 +286,9 @@ func (l *Listener) Take() (given []*Handover, look bool) {
 	return given, look || l.looks
 }
 
+// Stirred reports whether the listener was woken since the last time otherwise than by its group.
+func (l *Listener) Stirred() bool { return l.stirred.Swap(false) }
+
 // Signal asks the listener to look again.
 func (l *Listener) Signal() { l.give(nil, nil) }
 
@@ -292,6 +298,12 @@ func (l *Listener) give(topic any, stored *Handover) {
 		l.is.give(topic, stored)
 		return
 	}
+	l.stirred.Store(true)
+	l.rouse(stored)
+}
+
+// rouse wakes the listener with what was stored.
+func (l *Listener) rouse(stored *Handover) {
 	if l.calls != nil {
 		l.calls()
 		return
