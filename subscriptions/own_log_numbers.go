@@ -203,8 +203,9 @@ func (l *ownLogNumbers) lookOnce(ctx context.Context, known int64) (more bool, e
 	case err != nil:
 		return false, err
 	}
-	if seen.sub.lastNumber < known {
-		l.lose(seen.sub.lastNumber)
+	if seen.sub.lastNumber < known && !l.lose(seen.sub.lastNumber) {
+		l.gatherer.beginPass()
+		return false, nil // nobody is left to number for
 	}
 	if err := l.backfill(ctx, seen); err != nil {
 		return false, err
@@ -235,14 +236,16 @@ func (l *ownLogNumbers) found(page []numbered, last int64) {
 	l.tell(func() { l.number, l.recent = last, page })
 }
 
-// lose ends the streams that have sent numbers which the database has lost.
-func (l *ownLogNumbers) lose(last int64) {
+// lose ends the streams that have sent numbers which the database has lost. It reports whether others stay.
+func (l *ownLogNumbers) lose(last int64) (others bool) {
 	l.tell(func() {
 		l.number, l.recent = last, nil
 		for st := range l.streams {
 			st.lost = st.lost || st.number > last
+			others = others || !st.lost
 		}
 	})
+	return others
 }
 
 // tell changes what the streams know, and wakes them.
