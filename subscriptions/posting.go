@@ -17,8 +17,8 @@ const (
 	// examiners is how many subscriptions are examined simultaneously. An examination only queries the database, so no endpoint
 	// can hold it up.
 	examiners = 4
-	// idleRecheck is the shortest time after which a subscription is examined although nothing asked for it. A wake-up that the
-	// monitor cannot replace may have been lost.
+	// idleRecheck is the shortest time after which a subscription is examined although nothing asked for it. A wake-up for something else
+	// than its intents may have been lost.
 	idleRecheck = 5 * time.Minute
 )
 
