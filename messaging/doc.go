@@ -47,8 +47,8 @@
 // above. On each replica all watches of an agent share what is kept of the agent (kept_reach.go): which intents reach it, and how far these
 // have come. They share a group of listeners as well (package wake). After a wake-up whoever looks first reads for all what has happened:
 //
-//	hub ──which intents?──> kept reach ──how far they have come, and whether it concerns the agent──┬──> moves of a watch
-//	                                                                                         └──> moves of another
+//	hub ──which intents?──> kept reach ──how far? for the agent?──┬──> moves of a watch
+//	                                                              └──> moves of another one
 //
 // The moves of a watch are the intents in which something may have happened since its latest look. What others say to each other is none of
 // them until it is much (kept_reach_news.go). So that costs a few statements for all watches of the agent on a replica, and a watch that was
