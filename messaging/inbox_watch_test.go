@@ -94,10 +94,11 @@ func TestAFurtherWaitForAnInboxTakesLittle(t *testing.T) {
 		}
 		eventually(t, func() bool { return h.waits("b") == before+count && h.settled("b") }, "not all wait")
 	}
+	const further = 200
 	wait(1)
 	before := heapAfterGC()
-	wait(500)
-	each := (int64(heapAfterGC()) - int64(before)) / 500
+	wait(further)
+	each := (int64(heapAfterGC()) - int64(before)) / further
 	t.Logf("a further wait takes %d bytes", each)
 	require.LessOrEqual(t, each, int64(2048))
 	cancel()
