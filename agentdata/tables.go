@@ -64,12 +64,12 @@ var Tables = []Table{
 			" last_heartbeat_at:time draining_since:time drain_timeout_seconds:number departed_at:time key_id version:number" +
 			" role_since:time role_ahead status_note silent_since:time presumed_dead_at:time presence_reason",
 		Hidden: "refusals",
-		Erased: "name, capabilities, endpoint, metadata and note of its record, and whom it refuses",
+		Erased: "name, capabilities, endpoint, metadata and note of its record, and the senders that it refuses",
 		Stays:  "id, role and times: the time of its departure makes earlier memberships and requests void",
 	},
 	{
 		Name: "refusals", Of: "x.agent_id = ? OR x.sender = ?", Columns: "agent_id sender created_at:time",
-		Stays: "its own go with its record; those of others say whom they refuse",
+		Stays: "its own go with its record; those of others say which senders they refuse",
 	},
 	{
 		Name: "channels", Of: "x.created_by = ?",
