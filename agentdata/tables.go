@@ -187,7 +187,7 @@ var Tables = []Table{
 		Columns: "id subscriber_id name intent_id channel_id event_types:json message_type correlation_id webhook_url use_endpoint:bool" +
 			" acknowledge_seconds:number max_attempts:number created_at:time expires_at:time ended_at:time cleared:bool deleted_at:time" +
 			" last_number:number offered_through:number consumer consumer_until:time last_error post_at:time scope:json include" +
-			" reserved_through:number abandoned compose:bool digest_seconds:number max_chars:number made_by made_by_subject made_by_key",
+			" reserved_through:number abandoned compose:bool digest_seconds:number max_chars:number made_by_key made_by_subject",
 		Hidden: "subscription_no intent_no channel_no secret",
 		Erased: "its subscriptions and its own log, with addresses, secrets and what they had to deliver",
 	},
