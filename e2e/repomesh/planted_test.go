@@ -81,6 +81,11 @@ func TestRefusalsNameThePartThatIsWrong(t *testing.T) {
 			assert.Equal(t, 400, answer.Status, "%s: %.300s", what, answer.Body)
 			assert.Regexp(t, `^`+regexp.QuoteMeta(row.field)+`[:.\[]`, said.Payload["message"], what)
 		}
+		for _, body := range []string{`{"agent_id":"a\u0000","resource_key":"x"}`, `{"agent_id":"a/b","resource_key":"x"}`} {
+			answer := h.Operator().REST(t, "POST", base+"/locks/acquire", body)
+			assert.Contains(t, string(answer.Body), `"message":"agent_id: `, "its program names itself")
+			assert.Equal(t, 400, answer.Status)
+		}
 		answer := ann.REST(t, "POST", base+"/events", `{"payload":{"content":"x"}}`, "Idempotency-Key", long)
 		assert.Contains(t, string(answer.Body), `"message":"idempotency_key: `)
 		assert.Equal(t, 400, answer.Status)

@@ -165,3 +165,28 @@ func object(name, value string) protoreflect.Value {
 	made := &structpb.Struct{Fields: map[string]*structpb.Value{name: structpb.NewStringValue(value)}}
 	return protoreflect.ValueOfMessage(made.ProtoReflect())
 }
+
+// Over REST a text can come in the path, in the query and in the body.
+func TestNoPartOfARequestOverRESTHasTheZeroCharacter(t *testing.T) {
+	var attempts []attempt
+	for _, row := range []struct{ call, body, field string }{
+		{"GET /v1/intents/a%00b", "", "intent_id"},
+		{"GET /v1/channels/%00", "", "channel_id"},
+		{"GET /v1/channels/-?address=%00", "", "address"},
+		{"GET /v1/channels/{room}/messages/%00", "", "message_id"},
+		{"GET /v1/channels/{room}/messages?since=%00", "", "since"},
+		{"GET /v1/channels/{room}/messages?to=a%00", "", "to"},
+		{"GET /v1/subscribe/channels/%00", "", "channel_id"},
+		{"GET /v1/subscribe/channels/{room}?correlation_id=a%00", "", "correlation_id"},
+		{"GET /v1/agents?role_id=%00", "", "role_id"},
+		{"GET /v1/messages/search?q=a%00", "", "q"},
+		{"PUT /v1/agents/alice/refused/%00", "", "sender"},
+		{"DELETE /v1/channels/{room}/messages/{notify}?agent_id=%00", "", "agent_id"},
+		{"POST /v1/channels/{room}/messages", `{"payload":{},"task_id":"\u0000"}`, "task_id"},
+		{"POST /v1/channels/{room}/messages", `{"payload":{},"mentions":["a\u0000"]}`, "mentions[0]"},
+		{"PUT /v1/channels/{room}/messages/{notify}/reactions/seen", `{"agent_id":"\u0000"}`, "agent_id"},
+	} {
+		attempts = append(attempts, attempt{what: row.call + " " + row.body, call: row.call, body: row.body, refused: badField(row.field)})
+	}
+	harness.Each(t, func(t *testing.T, h *harness.Server) { newWorld(t, h).try(t, attempts) })
+}
