@@ -64,12 +64,12 @@ var Tables = []Table{
 			" last_heartbeat_at:time draining_since:time drain_timeout_seconds:number departed_at:time key_id version:number" +
 			" role_since:time role_ahead status_note silent_since:time presumed_dead_at:time presence_reason",
 		Hidden: "refusals",
-		Erased: "name, capabilities, endpoint, metadata and note of its record, and whom it refuses",
+		Erased: "name, capabilities, endpoint, metadata and note of its record, and the senders that it refuses",
 		Stays:  "id, role and times: the time of its departure makes earlier memberships and requests void",
 	},
 	{
 		Name: "refusals", Of: "x.agent_id = ? OR x.sender = ?", Columns: "agent_id sender created_at:time",
-		Stays: "its own go with its record; those of others say whom they refuse",
+		Stays: "its own go with its record; those of others say which senders they refuse",
 	},
 	{
 		Name: "channels", Of: "x.created_by = ?",
@@ -187,7 +187,7 @@ var Tables = []Table{
 		Columns: "id subscriber_id name intent_id channel_id event_types:json message_type correlation_id webhook_url use_endpoint:bool" +
 			" acknowledge_seconds:number max_attempts:number created_at:time expires_at:time ended_at:time cleared:bool deleted_at:time" +
 			" last_number:number offered_through:number consumer consumer_until:time last_error post_at:time scope:json include" +
-			" reserved_through:number abandoned compose:bool digest_seconds:number max_chars:number made_by made_by_subject made_by_key",
+			" reserved_through:number abandoned compose:bool digest_seconds:number max_chars:number made_by_key made_by_subject",
 		Hidden: "subscription_no intent_no channel_no secret",
 		Erased: "its subscriptions and its own log, with addresses, secrets and what they had to deliver",
 	},

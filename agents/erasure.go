@@ -11,7 +11,7 @@ import (
 // ErrStillRegistered refuses to erase an agent that has not deregistered.
 var ErrStillRegistered = errors.New("the agent is still registered; deregister it first, so that nothing reaches it any more")
 
-// Erase removes from the record of a deregistered agent what it says of itself, and whom it refuses. The id, the role and the times stay: by
+// Erase removes from the record of a deregistered agent what it says of itself, and the senders that it refuses. The id, the role and the times stay: by
 // the time of the departure, earlier memberships and requests are void. recorded tells whether there is a record, erased whether it said
 // anything.
 func (s *Service) Erase(ctx context.Context, id string) (recorded, erased bool, err error) {

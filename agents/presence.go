@@ -20,7 +20,7 @@ type Presence struct {
 	DepartedAt time.Time
 	// Version starts anew with each registration, so compare whole presences to see whether anything changed.
 	Version int64
-	// Refusals is a number that each change of whom the agent refuses draws anew; 0 while it refuses nobody.
+	// Refusals is a number that each change of the senders that the agent refuses draws anew; 0 while it refuses nobody.
 	Refusals int64
 }
 

@@ -92,7 +92,7 @@ func (s *Service) AllowSender(ctx context.Context, req *openintentv1.AllowSender
 	return &emptypb.Empty{}, nil
 }
 
-// ListRefusedSenders lists whom an agent refuses.
+// ListRefusedSenders lists the senders that an agent refuses.
 func (s *Service) ListRefusedSenders(
 	ctx context.Context, req *openintentv1.ListRefusedSendersRequest,
 ) (*openintentv1.ListRefusedSendersResponse, error) {

@@ -23,7 +23,7 @@ func (h *house) allow(ctx context.Context, agent, sender string) error {
 	return err
 }
 
-// refused lists whom an agent refuses, a page at a time.
+// refused lists the senders that an agent refuses, a page at a time.
 func (h *house) refused(t *testing.T, agent string, limit int32) (senders []string) {
 	t.Helper()
 	req := &openintentv1.ListRefusedSendersRequest{AgentId: agent, Limit: &limit}

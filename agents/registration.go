@@ -155,7 +155,7 @@ func readRegistration(c caller.Caller, req *openintentv1.RegisterAgentRequest) (
 	}
 	metadata, err := jsonvalue.FromStruct(req.GetMetadata(), "metadata")
 	if err == nil && len(metadata) > maxMetadataBytes {
-		err = fault.New(fault.TooLarge, "TOO_LARGE", "metadata is larger than %d bytes; send less.", maxMetadataBytes)
+		err = fault.LargeField("metadata", maxMetadataBytes)
 	}
 	said.metadata = metadata
 	return said, err

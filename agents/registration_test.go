@@ -129,7 +129,7 @@ func TestRegistrationRefusals(t *testing.T) {
 			"large metadata", as("a"), &openintentv1.RegisterAgentRequest{Metadata: &structpb.Struct{
 				Fields: map[string]*structpb.Value{"x": structpb.NewStringValue(strings.Repeat("x", maxMetadataBytes))},
 			}},
-			fault.TooLarge, "TOO_LARGE", "",
+			fault.TooLarge, "TOO_LARGE", "metadata",
 		},
 		{
 			"unhealthy too early", as("a"), silence(30, 59, 300),

@@ -36,7 +36,7 @@ type Caller struct {
 	IsOperator bool
 	// KeyID identifies the API key without revealing it; equal for calls with the same key.
 	KeyID string
-	// Subject says for whom somebody else vouches, of a caller without a key: the issuer and the subject of its token, or the name in
+	// Subject names a caller without a key for which somebody else vouches: the issuer and the subject of its token, or the name in
 	// its certificate.
 	Subject string
 	// KeyAgents are the agents the key is bound to; empty for an unbound key.

@@ -24,7 +24,7 @@ var ErrCrowded = fault.New(fault.Quota, "TOO_MANY_READS",
 	"Too many reads are waiting already, from this key or from all keys; send fewer at a time and try again in a moment.").
 	After(time.Second)
 
-// Reader is whom a read is for. Reads take their turns by it: first the keys, and within a key its agents.
+// Reader says for which key and agent a read is. Reads take their turns by it: first the keys, and within a key its agents.
 //
 // The zero Reader is for what the server reads once for many callers at a time. It has turns of its own, as a key has, so neither can
 // a key's reads stop such reads, nor they a key's. Such reads are never refused, because the server makes one at a time for each thing

@@ -53,12 +53,52 @@ func readObject(given []byte, whole, action string, into any) (jsonvalue.Object,
 	case err == nil:
 		return object, nil
 	case errors.As(err, &wrongType) && wrongType.Field != "":
-		return nil, fault.BadField(wrongType.Field, "must be %s, and is of the type %s.", kindOf(wrongType.Type), wrongType.Value)
+		kind, _, _ := strings.Cut(wrongType.Value, " ") // a number follows with all its digits
+		return nil, fault.BadField(pathIn(object, wrongType.Field), "must be %s, and is of the type %s.", kindOf(wrongType.Type), kind)
 	case strings.HasPrefix(err.Error(), "json: unknown field "):
-		return nil, fault.BadField(strings.Trim(strings.TrimPrefix(err.Error(), "json: unknown field "), `"`),
-			"is no argument of %s; leave it out.", action)
+		name := strings.Trim(strings.TrimPrefix(err.Error(), "json: unknown field "), `"`)
+		return nil, fault.BadField(Beginning(holderOf(object, name)+name, longestName), "is no argument of %s; leave it out.", action)
 	}
 	return nil, fault.BadField(whole, "cannot be read; %s takes other types.", action)
+}
+
+// longestName is how many bytes a refusal says of the name of an argument that there is not.
+const longestName = 128
+
+// pathIn returns the path of a value in an object. The library also names the Go types in which some arguments are declared together; they
+// are no members, and the path leaves them out.
+func pathIn(object jsonvalue.Object, named string) string {
+	var path []string
+	for _, name := range strings.Split(named, ".") {
+		value, has := object.Member(name)
+		if !has && object != nil {
+			continue
+		}
+		path, object = append(path, name), nil
+		if has && value[0] == '{' {
+			object = value
+		}
+	}
+	if len(path) == 0 { // in other letters, which the library takes
+		return named
+	}
+	return strings.Join(path, ".")
+}
+
+// holderOf returns how the path of a member begins that is in an object of an object; it is empty for a member of the outer one.
+func holderOf(object jsonvalue.Object, name string) string {
+	if _, has := object.Member(name); has {
+		return ""
+	}
+	for holder, value := range jsonvalue.Members(object) {
+		if value[0] != '{' {
+			continue
+		}
+		if _, has := jsonvalue.Object(value).Member(name); has {
+			return string(holder) + "."
+		}
+	}
+	return ""
 }
 
 // kindOf names the type of JSON that becomes a type of Go.

@@ -11,12 +11,26 @@ import (
 
 // wanted are the arguments of an action.
 type wanted struct {
+	shared
+	Target struct {
+		Role string `json:"role"`
+	} `json:"target"`
 	Name   string         `json:"name"`
 	Count  *int32         `json:"count"`
 	Share  float64        `json:"share"`
 	Loud   bool           `json:"loud"`
 	Names  []string       `json:"names"`
 	Extras map[string]any `json:"extras"`
+}
+
+// shared are arguments that several actions have, as their Go types do.
+type shared struct {
+	deeper
+	Loud2 bool `json:"very_loud"`
+}
+
+type deeper struct {
+	Tries int `json:"tries"`
 }
 
 func TestArgumentsAreRead(t *testing.T) {
@@ -39,12 +53,17 @@ func TestWrongArgumentsAreRefused(t *testing.T) {
 		`{"name":null}`:                                "name: is missing; act needs it.",
 		`{"name":1}`:                                   "name: must be a string, and is of the type number.",
 		`{"name":"x","count":"1"}`:                     "count: must be a whole number within bounds, and is of the type string.",
-		`{"name":"x","count":1.5}`:                     "count: must be a whole number within bounds, and is of the type number 1.5.",
-		`{"name":"x","count":1e10}`:                    "count: must be a whole number within bounds, and is of the type number 1e10.",
+		`{"name":"x","count":1.5}`:                     "count: must be a whole number within bounds, and is of the type number.",
+		`{"name":"x","count":1e10}`:                    "count: must be a whole number within bounds, and is of the type number.",
 		`{"name":"x","share":[]}`:                      "share: must be a number, and is of the type array.",
 		`{"name":"x","loud":{}}`:                       "loud: must be true or false, and is of the type object.",
 		`{"name":"x","names":"x"}`:                     "names: must be a list, and is of the type string.",
 		`{"name":"x","extras":false}`:                  "extras: must be an object, and is of the type bool.",
+		`{"name":"x","very_loud":7}`:                   "very_loud: must be true or false, and is of the type number.",
+		`{"name":"x","tries":"7"}`:                     "tries: must be a whole number within bounds, and is of the type string.",
+		`{"name":"x","target":{"role":7}}`:             "target.role: must be a string, and is of the type number.",
+		`{"name":"x","target":{"rule":7}}`:             "target.rule: is no argument of act; leave it out.",
+		`{"name":"x","TARGET":{"Role":7}}`:             "target.role: must be a string, and is of the type number.",
 		`{"name":"x","agent":"bob"}`:                   "agent: is no argument of act; leave it out.",
 		`{"name":"x","name":"y"}`:                      `arguments: `,
 		`{"name":"x","extras":{"n":9007199254740993}}`: "extras.n",

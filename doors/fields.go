@@ -12,7 +12,7 @@ import (
 )
 
 // Arguments says by which arguments of a door the fields of the contract are given. If several may give a field, the first one is named
-// unless the caller gave another. A dot leads into an object.
+// unless the caller gave another. A dot leads into an object. The longest field that is here decides about those in it.
 type Arguments map[string][]string
 
 // Explain returns the refusal of a call in the words of a door's caller: it calls the fields by the arguments that the caller gave for
@@ -58,25 +58,24 @@ func rename(sentence, field, name string) string {
 
 // named returns the name that the caller knows a field by.
 func (a Arguments) named(field string, given json.RawMessage) string {
-	root, rest := field, ""
-	if end := strings.IndexAny(field, ".["); end > 0 {
-		root, rest = field[:end], field[end:]
-	}
-	names := a[root]
-	if len(names) == 0 {
-		return field
-	}
-	chosen := names[0]
-	for _, name := range names {
-		if has(given, name) {
-			chosen = name
-			break
+	for end := len(field); end > 0; end = strings.LastIndexAny(field[:end], ".[") {
+		names, rest := a[field[:end]], field[end:]
+		if len(names) == 0 {
+			continue
 		}
+		chosen := names[0]
+		for _, name := range names {
+			if has(given, name) {
+				chosen = name
+				break
+			}
+		}
+		if rest == "."+chosen { // as text, which stands for the payload's member text
+			rest = ""
+		}
+		return chosen + rest
 	}
-	if rest == "."+chosen { // as text, which stands for the payload's member text
-		rest = ""
-	}
-	return chosen + rest
+	return field
 }
 
 // has reports whether an object has a member; a dot in the name leads into another object.

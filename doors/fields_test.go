@@ -16,6 +16,7 @@ import (
 func TestRefusalsNameTheArgumentsThatWereGiven(t *testing.T) {
 	arguments := Arguments{
 		"payload": {"text", "payload"}, "to": {"target.recipient", "target.role"}, "ttl_seconds": {"ttl_s"},
+		"agents[0]": {"agent"}, "input": {"scope", "criteria"}, "input.criteria": {"criteria"},
 	}
 	for _, row := range []struct{ field, given, name string }{
 		{"payload", `{"text":"x"}`, "text"},
@@ -29,6 +30,12 @@ func TestRefusalsNameTheArgumentsThatWereGiven(t *testing.T) {
 		{"to", `{"target":7}`, "target.recipient"},
 		{"ttl_seconds", `{"ttl_s":0}`, "ttl_s"},
 		{"collect", `{"collect":0}`, "collect"},
+		{"agents[0]", `{}`, "agent"},
+		{"agents[1]", `{}`, "agents[1]"},
+		{"input", `{"criteria":0}`, "criteria"},
+		{"input", `{"criteria":0,"scope":0}`, "scope"},
+		{"input.criteria", `{"criteria":0,"scope":0}`, "criteria"},
+		{"input.scope.a", `{"scope":0}`, "scope.scope.a"},
 		{"ttl_seconds", `no JSON`, "ttl_s"},
 	} {
 		made, err := status.New(codes.InvalidArgument, row.field+": It must be better. (and 1 more)").WithDetails(

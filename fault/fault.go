@@ -97,6 +97,17 @@ func BadField(path, description string, args ...any) *Fault {
 	}
 }
 
+// LargeField makes the usual refusal of one field of a request that has more than so many bytes.
+func LargeField(path string, most int) *Fault {
+	description := fmt.Sprintf("has more than %d bytes, the most that it may have; send less.", most)
+	return &Fault{
+		Kind:    TooLarge,
+		Reason:  "TOO_LARGE",
+		Message: fmt.Sprintf("%s: %s", path, description),
+		Fields:  []Field{{Path: path, Description: description}},
+	}
+}
+
 // Error returns the public message with the cause, for logs. Clients get Message alone.
 func (f *Fault) Error() string {
 	if f.cause != nil {

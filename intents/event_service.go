@@ -95,7 +95,8 @@ func eventDraft(req *openintentv1.AppendEventRequest) (EventDraft, error) {
 		caller.CheckText("parent_event_id", draft.ParentEventID),
 		invalidPayload,
 		invalidProof,
-		checkSize("payload with proof", len(draft.Payload)+len(draft.Proof), maxPayloadBytes),
+		checkSize("payload", len(draft.Payload), maxPayloadBytes),
+		checkSize("proof", len(draft.Proof), maxPayloadBytes-len(draft.Payload)),
 	)
 }
 

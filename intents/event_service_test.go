@@ -102,6 +102,13 @@ func TestAppendEventRefuses(t *testing.T) {
 				"bob", &openintentv1.AppendEventRequest{Payload: object(t, map[string]any{"a": strings.Repeat("x", maxPayloadBytes)})},
 				fault.TooLarge, "TOO_LARGE",
 			},
+			"too large with its proof": {
+				"bob", &openintentv1.AppendEventRequest{
+					Payload: object(t, map[string]any{"a": strings.Repeat("x", maxPayloadBytes/2)}),
+					Proof:   object(t, map[string]any{"a": strings.Repeat("x", maxPayloadBytes/2)}),
+				},
+				fault.TooLarge, "TOO_LARGE",
+			},
 			"a signed event of an unknown parent": {
 				"bob", &openintentv1.AppendEventRequest{Proof: proof, ParentEventId: pointer("none")}, fault.Invalid, "INVALID_FIELD",
 			},

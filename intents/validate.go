@@ -17,7 +17,7 @@ const (
 // checkSize refuses JSON that is larger than the bound.
 func checkSize(field string, size, bound int) error {
 	if size > bound {
-		return fault.New(fault.TooLarge, "TOO_LARGE", "%s is larger than %d bytes; send less.", field, bound)
+		return fault.LargeField(field, bound)
 	}
 	return nil
 }

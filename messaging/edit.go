@@ -94,11 +94,10 @@ func (s *Service) editMessage(ctx context.Context, req *openintentv1.UpdateMessa
 	if err != nil {
 		return nil, err
 	}
-	size := len(wanted.payload) + len(wanted.metadata)
-	if err := writing.CheckSize(size, s.maxPayloadBytes); err != nil {
+	if err := writing.CheckSize(len(wanted.payload), len(wanted.metadata), s.maxPayloadBytes); err != nil {
 		return nil, err
 	}
-	if err := c.Quota.Take(size); err != nil {
+	if err := c.Quota.Take(len(wanted.payload) + len(wanted.metadata)); err != nil {
 		return nil, err
 	}
 	var edited *message.Message
@@ -121,7 +120,7 @@ func (s *Service) edit(seen *Sighting, wanted edit) (*message.Message, error) {
 	}
 	before := seen.Message.Revision()
 	after := wanted.on(before)
-	if err := writing.CheckSize(len(after.Payload)+len(after.Metadata), s.maxPayloadBytes); err != nil {
+	if err := writing.CheckSize(len(after.Payload), len(after.Metadata), s.maxPayloadBytes); err != nil {
 		return nil, err
 	}
 	if same, err := before.SaysTheSame(after); err != nil || same {

@@ -95,10 +95,11 @@ func TestAFurtherWaitForAnInboxTakesLittle(t *testing.T) {
 		}
 		eventually(t, func() bool { return h.waits("b") == before+count && h.settled("b") }, "not all wait")
 	}
+	const further = 200
 	wait(1)
 	before := heapAfterGC()
-	wait(200)
-	each := (int64(heapAfterGC()) - int64(before)) / 200
+	wait(further)
+	each := (int64(heapAfterGC()) - int64(before)) / further
 	t.Logf("a further wait takes %d bytes", each)
 	require.LessOrEqual(t, each, int64(2048))
 	cancel()

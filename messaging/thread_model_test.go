@@ -84,7 +84,7 @@ func (m *threadModel) compare(t *rapid.T) {
 		if named.named {
 			require.Equal(t, root.GetId(), named.m.GetThreadId())
 		}
-		for _, agent := range threadAgents {
+		for _, agent := range []string{m.draw(t, "reads"), m.draw(t, "reads, too")} {
 			var below []string
 			for other, e := range m.entries {
 				if e.root == named.root && other != named.root && e.shownTo(agent) {

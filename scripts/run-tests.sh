@@ -25,10 +25,10 @@ export GOFLAGS
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 # shellcheck disable=SC2086 # each word is a package
-go test -vet=off -p 2 -timeout 20m $others >"$output" 2>&1 &
+go test -vet=off -p 1 -timeout 20m $others >"$output" 2>&1 &
 failed=0
 # shellcheck disable=SC2086
-GOGC=400 scripts/test-race.sh -vet=off -p 4 -timeout 20m $watched || failed=1
+GOGC=400 scripts/test-race.sh -vet=off -p 3 -timeout 20m $watched || failed=1
 wait $! || failed=1
 cat "$output"
 exit "$failed"

@@ -26,7 +26,7 @@
 //     those of the database as this server remembers them (stored_keys.go). A token of an identity provider (tokens.go) and a
 //     client's certificate (certificates.go) count as keys. A call that waits ends when its key is removed or expires. A
 //     read-only key may call only what policy.go says reads.
-//  6. The headers If-Match and Idempotency-Key become the request's fields.
+//  6. The headers If-Match and Idempotency-Key become the request's fields. No text of it may have U+0000 (zero.go).
 //  7. The request is validated by the rules in its proto.
 //  8. The service runs. Whatever error comes back, from here or from any step above, is turned into a status in one
 //     place: toStatus.

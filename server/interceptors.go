@@ -234,13 +234,16 @@ func (c *call) stopped() error {
 	return errStopping
 }
 
-// prepare fills a request from its headers, keeps it to the key's scope, validates it, and counts a call that waits.
+// prepare fills a request from its headers, looks for U+0000 in it, keeps it to the key's scope, validates it, and counts a call that waits.
 func (i *interceptors) prepare(ctx context.Context, call *call, request any) error {
 	message, ok := request.(proto.Message)
 	if !ok || !call.method.validated {
 		return nil
 	}
 	if err := fillFromHeaders(call.headers, call.method, message); err != nil {
+		return err
+	}
+	if err := checkZero(message.ProtoReflect()); err != nil {
 		return err
 	}
 	if call.scope != nil {

@@ -88,7 +88,7 @@ func textProblem(text string) string {
 	case !utf8.ValidString(text):
 		return "must be UTF-8 under its escapes."
 	case strings.ContainsRune(text, 0):
-		return "may not contain U+0000."
+		return zeroProblem
 	}
 	return ""
 }

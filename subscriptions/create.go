@@ -78,7 +78,7 @@ func (s *Service) draft(
 		return nil, err
 	}
 	if draft.posted() {
-		draft.secret, draft.madeBy, draft.madeBySubject = webhooks.NewSecret(), c.KeyID, c.Subject
+		draft.secret, draft.madeBySubject = webhooks.NewSecret(), c.Subject
 	}
 	if err := draft.setWindows(req); err != nil {
 		return nil, err

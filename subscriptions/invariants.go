@@ -10,9 +10,9 @@ func Invariants() []database.Invariant {
 		database.Refers("subscription_deliveries", "subscriptions", "subscription_no"),
 		database.Refers("subscription_waiting", "subscriptions", "subscription_no"),
 		{
-			Rule:   "only a subscription with a webhook has a maker",
+			Rule:   "only a subscription with a webhook, made with a key, has a subject",
 			Of:     "subscriptions",
-			Broken: "FROM subscriptions s WHERE s.made_by IS NOT NULL AND s.webhook_url IS NULL AND NOT s.use_endpoint OR s.made_by IS NULL AND s.made_by_subject IS NOT NULL",
+			Broken: "FROM subscriptions s WHERE s.made_by_subject IS NOT NULL AND (s.made_by_key IS NULL OR s.webhook_url IS NULL AND NOT s.use_endpoint)",
 			At:     []string{"s.id"},
 		},
 		{

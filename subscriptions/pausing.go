@@ -10,7 +10,8 @@ import (
 
 // A webhook receives without showing a key. So a subscription with a webhook has a maker, and it is paused while the maker's key has ended:
 // the poster neither gathers nor posts, and everything waits in the intents' logs. Whether it is paused is decided when somebody looks, and
-// before each post. A post that is under way then runs to its end. A caller who updates the subscription is its maker from then on.
+// before each post. A post that is under way then runs to its end. A caller who updates the subscription is its maker from then on, and it
+// counts among what that caller's key holds.
 
 // UpdateSubscription makes the caller the maker of a subscription, and changes its URL.
 func (s *Service) UpdateSubscription(
@@ -50,7 +51,7 @@ func (s *Service) takeOver(ctx context.Context, no int64, c caller.Caller, url s
 		change.tx.AfterCommit(func() { s.messaging.WakeSubscription(no) })
 		change.locked.consumer, change.locked.lastError = "", ""
 		change.also(database.Statement{
-			SQL: "UPDATE subscriptions SET made_by = ?, made_by_subject = ?, webhook_url = ?, use_endpoint = ? WHERE subscription_no = ?",
+			SQL: "UPDATE subscriptions SET made_by_key = ?, made_by_subject = ?, webhook_url = ?, use_endpoint = ? WHERE subscription_no = ?",
 			Args: []any{
 				database.NullText(c.KeyID), database.NullText(c.Subject), database.NullText(url), useEndpoint, no,
 			},
@@ -59,13 +60,21 @@ func (s *Service) takeOver(ctx context.Context, no int64, c caller.Caller, url s
 	})
 }
 
+// maker returns the key, or what stands for one, with which a subscription lasts; nothing if it does not post.
+func (s *subscription) maker() string {
+	if !s.posted() {
+		return ""
+	}
+	return s.madeByKey
+}
+
 // paused returns, by its maker, why a subscription is paused; nothing while it is not.
 func (s *Service) paused(ctx context.Context, sub *subscription) (paused map[string]string, err error) {
-	if sub.madeBy == "" || s.pausedOf == nil {
+	if sub.maker() == "" || s.pausedOf == nil {
 		return nil, nil
 	}
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
-		paused, err = s.pausedOf(tx, sub.madeBy)
+		paused, err = s.pausedOf(tx, sub.maker())
 		return err
 	})
 	return paused, err
@@ -75,8 +84,8 @@ func (s *Service) paused(ctx context.Context, sub *subscription) (paused map[str
 func (s *Service) pausedIn(tx *database.Tx, found ...summary) (map[string]string, error) {
 	var makers []string
 	for _, one := range found {
-		if one.madeBy != "" {
-			makers = append(makers, one.madeBy)
+		if maker := one.maker(); maker != "" {
+			makers = append(makers, maker)
 		}
 	}
 	if len(makers) == 0 || s.pausedOf == nil {
@@ -87,18 +96,19 @@ func (s *Service) pausedIn(tx *database.Tx, found ...summary) (map[string]string
 
 // addMaker adds to a subscription's form for clients who made it, and why it is paused.
 func (s *Service) addMaker(wire *openintentv1.Subscription, sub *subscription, paused map[string]string) {
-	if sub.madeBy == "" {
+	maker := sub.maker()
+	if maker == "" {
 		return
 	}
 	if s.shown != nil {
-		wire.MadeBy = textOrNil(s.shown(sub.madeBy, sub.madeBySubject))
+		wire.MadeBy = textOrNil(s.shown(maker, sub.madeBySubject))
 	}
-	wire.PausedReason = textOrNil(paused[sub.madeBy])
+	wire.PausedReason = textOrNil(paused[maker])
 }
 
 // PostedBy returns the ids of subscriptions that a maker made and that post, up to a limit and in their order.
 func PostedBy(tx *database.Tx, maker string, limit int) (ids []string, err error) {
-	err = tx.Pipeline(database.ReadValues(&ids, "SELECT id FROM subscriptions WHERE made_by = ? AND "+posted+
+	err = tx.Pipeline(database.ReadValues(&ids, "SELECT id FROM subscriptions WHERE made_by_key = ? AND "+posted+
 		" AND (expires_at IS NULL OR expires_at > ?) ORDER BY id LIMIT ?", maker, database.Micros(tx.Now()), limit))
 	return ids, err
 }

@@ -15,7 +15,7 @@ const subscriptionColumns = `s.subscription_no, s.id, s.subscriber_id, s.name, s
 	s.channel_id, s.event_types, s.message_type, s.correlation_id, s.webhook_url, s.use_endpoint, s.secret,
 	s.acknowledge_seconds, s.max_attempts, s.created_at, s.expires_at, s.ended_at, s.last_number,
 	s.offered_through, s.consumer, s.consumer_until, s.last_error, s.scope, s.include, s.reserved_through, s.abandoned,
-	s.compose, s.digest_seconds, s.max_chars, s.post_at, s.made_by, s.made_by_subject`
+	s.compose, s.digest_seconds, s.max_chars, s.post_at, s.made_by_key, s.made_by_subject`
 
 // scanSubscription reads subscriptionColumns, and reads the columns that follow them into further.
 func scanSubscription(row database.Row, further ...any) (*subscription, error) {
@@ -24,7 +24,7 @@ func scanSubscription(row database.Row, further ...any) (*subscription, error) {
 		intentNo, channelNo                             *int64
 		intentID, channelID, messageType, correlationID *string
 		webhookURL, secret, consumer, lastError         *string
-		madeBy, madeBySubject                           *string
+		madeByKey, madeBySubject                        *string
 		createdAt                                       int64
 		expiresAt, endedAt, consumerUntil, postAt       *int64
 		eventTypes, scope                               []byte
@@ -34,7 +34,7 @@ func scanSubscription(row database.Row, further ...any) (*subscription, error) {
 		&eventTypes, &messageType, &correlationID, &webhookURL, &s.useEndpoint, &secret, &s.acknowledgeSeconds,
 		&s.maxAttempts, &createdAt, &expiresAt, &endedAt, &s.lastNumber, &s.offeredThrough, &consumer,
 		&consumerUntil, &lastError, &scope, &include, &s.reservedThrough, &abandoned, &s.compose, &s.digestSeconds,
-		&s.maxChars, &postAt, &madeBy, &madeBySubject}, further...)...)
+		&s.maxChars, &postAt, &madeByKey, &madeBySubject}, further...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func scanSubscription(row database.Row, further ...any) (*subscription, error) {
 	s.intentID, s.channelID = orZero(intentID), orZero(channelID)
 	s.filter.MessageType, s.filter.CorrelationID = message.Type(orZero(messageType)), orZero(correlationID)
 	s.webhookURL, s.secret, s.lastError = orZero(webhookURL), orZero(secret), orZero(lastError)
-	s.madeBy, s.madeBySubject = orZero(madeBy), orZero(madeBySubject)
+	s.madeByKey, s.madeBySubject = orZero(madeByKey), orZero(madeBySubject)
 	s.consumer, s.consumerUntil, s.postAt = orZero(consumer), timeOf(consumerUntil), timeOf(postAt)
 	s.createdAt, s.expiresAt, s.endedAt = database.Time(createdAt), timeOf(expiresAt), timeOf(endedAt)
 	s.including(strings.FieldsFunc(include, func(c rune) bool { return c == ',' }))
@@ -137,8 +137,8 @@ func insert(tx *database.Tx, s *subscription) (inserted bool, err error) {
 		SQL: `INSERT INTO subscriptions (subscription_no, id, subscriber_id, name, intent_no, channel_no, intent_id, channel_id, event_types,
 			message_type, correlation_id, webhook_url, use_endpoint, secret, acknowledge_seconds, max_attempts, created_at,
 			expires_at, cleared, last_number, offered_through, scope, include, compose, digest_seconds, max_chars,
-			made_by, made_by_subject, made_by_key)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			made_by_key, made_by_subject)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (subscriber_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING subscription_no`,
 		Args: []any{database.Further(newest), s.id, s.subscriber, s.name, database.NullInt(s.intentNo), database.NullInt(s.channelNo),
 			database.NullText(s.intentID), database.NullText(s.channelID), eventTypes,
@@ -146,7 +146,7 @@ func insert(tx *database.Tx, s *subscription) (inserted bool, err error) {
 			database.NullText(s.webhookURL), s.useEndpoint, database.NullText(s.secret), s.acknowledgeSeconds,
 			s.maxAttempts, database.Micros(s.createdAt), database.NullMicros(s.expiresAt), false, int64(0), int64(0), s.scope.Stored(),
 			strings.Join(s.include, ","), s.compose, s.digestSeconds, s.maxChars,
-			database.NullText(s.madeBy), database.NullText(s.madeBySubject), database.NullText(s.madeByKey)},
+			database.NullText(s.madeByKey), database.NullText(s.madeBySubject)},
 		Scan: func(row database.Row) error { return row.Scan(&s.no) },
 	})
 	return s.no != 0, err

@@ -42,7 +42,8 @@ type subscription struct {
 	include []string
 	// scope is that of the key with which the subscription was made; nil is everywhere. Nothing outside of it is delivered.
 	scope *caller.Scope
-	// madeByKey is the key under which it is being made; it is not read again.
+	// madeByKey is the KeyID of the caller that made the subscription or took it over. A key's subscriptions are counted by it, and one with
+	// a webhook lasts only as long as the key. It is empty if a program of release 0.1 made it.
 	madeByKey string
 
 	// compose lets messages wait until their sender pauses. digestSeconds is for how long ambient messages are gathered into a digest of
@@ -52,10 +53,9 @@ type subscription struct {
 
 	webhookURL  string
 	useEndpoint bool
-	// madeBy and madeBySubject are the KeyID and the Subject of the caller that made the subscription or took it over. They are empty
-	// without a webhook, and if a program of release 0.1 made it.
-	madeBy, madeBySubject string
-	secret                string
+	// madeBySubject is the Subject of that caller; empty without a webhook.
+	madeBySubject string
+	secret        string
 
 	acknowledgeSeconds, maxAttempts int64
 	createdAt, expiresAt, endedAt   time.Time

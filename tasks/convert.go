@@ -125,7 +125,7 @@ func valueText(value *structpb.Value, field string) ([]byte, error) {
 
 func checkSize(field string, size int) error {
 	if size > maxFreeFormBytes {
-		return fault.New(fault.TooLarge, "TOO_LARGE", "%s is larger than %d bytes; send less.", field, maxFreeFormBytes)
+		return fault.LargeField(field, maxFreeFormBytes)
 	}
 	return nil
 }

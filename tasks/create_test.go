@@ -165,7 +165,7 @@ func TestCreationRefusals(t *testing.T) {
 				with(func(req *openintentv1.CreateTaskRequest) {
 					req.Input = object(t, map[string]any{"x": strings.Repeat("x", maxFreeFormBytes)})
 				}),
-				fault.TooLarge, "TOO_LARGE", "",
+				fault.TooLarge, "TOO_LARGE", "input",
 			},
 		}
 		before, err := h.ListTasks(as("a"), &openintentv1.ListTasksRequest{IntentId: h.intent.GetId()})

@@ -83,7 +83,7 @@ func TestAgentDataErases(t *testing.T) {
 		did := offline(t, "agent-data", "erase", "dora", "--database-url", alice.server.DatabaseURL)
 		require.Equal(t, exitOK, did.exit, did.stderr)
 		require.Empty(t, did.stderr)
-		require.Contains(t, did.stdout, "erased  agents: name, capabilities, endpoint, metadata and note of its record, and whom it refuses (rows: 1)\n"+
+		require.Contains(t, did.stdout, "erased  agents: name, capabilities, endpoint, metadata and note of its record, and the senders that it refuses (rows: 1)\n"+
 			"erased  messages: the contents of those that it sent (rows: 1)\n")
 		require.True(t, strings.HasSuffix(did.stdout, "stays   whatever backups, exports and logs of the server have\n"), did.stdout)
 		if live {

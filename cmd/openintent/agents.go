@@ -17,7 +17,7 @@ type agentsCommand struct {
 	Show     agentShowCommand     `cmd:"" help:"Show an agent."`
 	Refuse   agentRefuseCommand   `cmd:"" help:"Take no messages of a sender that are addressed to the agent."`
 	Allow    agentAllowCommand    `cmd:"" help:"Take messages of a sender again."`
-	Refused  agentRefusedCommand  `cmd:"" help:"List whom the agent refuses."`
+	Refused  agentRefusedCommand  `cmd:"" help:"List the senders that the agent refuses."`
 }
 
 // agentListCommand lists agents.

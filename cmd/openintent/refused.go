@@ -74,7 +74,7 @@ func (c *agentAllowCommand) Run(ctx context.Context, to terminal) error {
 	return err
 }
 
-// agentRefusedCommand lists whom an agent refuses.
+// agentRefusedCommand lists the senders that an agent refuses.
 type agentRefusedCommand struct{ refusing }
 
 // Run prints a table.

@@ -117,7 +117,7 @@ func (d *Door) answer(r *http.Request) (*answered, error) {
 	desk := &Desk{Options: d.config.Options, Caller: who, Base: baseOf(r), Named: r.Header.Get("X-Agent-ID") != ""}
 	said, err := route.do(desk, r, route.channel)
 	if err != nil {
-		return nil, err
+		return nil, fields.Explain(err, nil)
 	}
 	made := &answered{status: route.status, form: form, said: said}
 	switch said := said.(type) {

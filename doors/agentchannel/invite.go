@@ -49,7 +49,7 @@ func (d *Desk) Invite(ctx context.Context, named string, wanted Inviting) (*Invi
 		ChannelId: channel.GetId(), Label: wanted.Label, Agents: []string{wanted.Agent}, ReadOnly: wanted.ReadOnly,
 	}
 	switch {
-	case wanted.Expires < 0 || wanted.Expires > longestInvite:
+	case wanted.Expires != 0 && (wanted.Expires < 1 || wanted.Expires > longestInvite):
 		return nil, fault.BadField("expires_s", "must lie between 1 second and 90 days; leave it out for 7 days.")
 	case wanted.Expires > 0:
 		request.ExpiresAt = timestamppb.New(d.now().Add(time.Duration(wanted.Expires * float64(time.Second))))

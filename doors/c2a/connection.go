@@ -171,7 +171,7 @@ func (c *connection) answer(ctx context.Context, f frame) (result any, problem *
 			c.subscription, c.former, err = c.subscribe(ctx, agreed.window)
 		}
 		if err != nil {
-			return nil, refused(err)
+			return nil, c.refuse(ctx, f.Method, err)
 		}
 		c.terms = &agreed
 		return agreed.describe(c.caller.Agent, c.door.config.Version), nil
@@ -224,9 +224,15 @@ func (c *connection) send(ctx context.Context, f any) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	text, err := encode(f)
+	if err != nil {
+		sent, _ := f.(outgoing)
+		c.failed(ctx, "frame", sent.Method, err)
+		text = []byte(unwritten)
+	}
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.door.times.write)
 	defer cancel()
-	err := c.wire.write(writing, encode(f))
+	err = c.wire.write(writing, text)
 	if err != nil && ctx.Err() == nil && writing.Err() != nil {
 		c.end(errSlow)
 		return errSlow

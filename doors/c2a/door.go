@@ -23,7 +23,7 @@ type Config struct {
 	Version string
 	// MaxMessageBytes bounds what a harness sends in one message; 1 MiB when 0.
 	MaxMessageBytes int64
-	// Logger receives who comes and why connections end; nil means no log.
+	// Logger receives who comes, why connections end, and the failures of the door itself; nil means no log.
 	Logger *slog.Logger
 }
 
@@ -75,6 +75,9 @@ var errNoSocket = fault.New(fault.Invalid, "WEBSOCKET_NEEDED",
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	caller, err := doors.Identify(r.Context(), d.config.Connection, r.Header)
 	if err != nil {
+		if doors.OwnFailure(err) {
+			d.config.Logger.ErrorContext(r.Context(), "the door for C2A failed", "error", err)
+		}
 		refusal := doors.RefusalOf(err)
 		d.Refuse(w, refusal.HTTPStatus(), refusal)
 		return

@@ -74,7 +74,9 @@ func sentAs(t *testing.T, draft string, payload *structpb.Struct, wanted openint
 		Directedness: openintentv1.Directedness_DIRECTEDNESS_TO_ME, Policy: openintentv1.ResponsePolicy_RESPONSE_POLICY_MUST_RESPOND,
 		Injection: wanted, Reason: "direct_request", Priority: openintentv1.Priority_PRIORITY_NORMAL,
 	}}, "talk", 1)
-	line = string(encode(outgoing{Version: version, ID: requestID(d.event.EventID), Method: methodDeliver, Params: d.params(agreed, "bob")}))
+	text, err := encode(outgoing{Version: version, ID: requestID(d.event.EventID), Method: methodDeliver, Params: d.params(agreed, "bob")})
+	require.NoError(t, err)
+	line = string(text)
 	var whole struct {
 		Params map[string]any `json:"params"`
 	}

@@ -89,15 +89,16 @@ func (f frame) textID() (id string, ok bool) {
 }
 
 // encode writes a frame of this side. It escapes no < and >, which would only cost tokens.
-func encode(value any) []byte {
+func encode(value any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"The answer could not be written.","data":{"reason":"INTERNAL"}}}`)
-	}
-	return bytes.TrimRight(out.Bytes(), "\n")
+	err := encoder.Encode(value)
+	return bytes.TrimRight(out.Bytes(), "\n"), err
 }
+
+// unwritten takes the place of a frame that cannot be written.
+const unwritten = `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"The server failed; the failure has been logged.","data":{"reason":"INTERNAL"}}}`
 
 // outgoing is a frame of this side before its parts are encoded.
 type outgoing struct {

@@ -64,17 +64,24 @@ func (c *connection) callTool(ctx context.Context, given json.RawMessage) (any, 
 	}
 	for _, t := range chat.Tools {
 		if t.Name == call.Name {
-			return resultOf(t.Call(ctx, c.caller, call.Arguments)), nil
+			answer, err := t.Call(ctx, c.caller, call.Arguments)
+			return c.resultOf(ctx, t.Name, answer, err), nil
 		}
 	}
 	return nil, errNoTool
 }
 
-func resultOf(answer any, err error) toolResult {
+// resultOf puts what a tool answered, or why it did not, into the protocol's form.
+func (c *connection) resultOf(ctx context.Context, tool string, answer any, err error) toolResult {
 	if err == nil {
-		return toolResult{Content: []chat.Part{chat.TextPart(string(encode(answer)))}, StructuredContent: answer}
+		var text []byte
+		if text, err = encode(answer); err == nil {
+			return toolResult{Content: []chat.Part{chat.TextPart(string(text))}, StructuredContent: answer}
+		}
 	}
+	c.failed(ctx, "tool", tool, err)
 	refusal := doors.RefusalOf(err)
-	answer = refusedTool{refusal.Reason, refusal.Message, refusal.Facts, refusal.RetryAfter.Round(time.Millisecond).Milliseconds()}
-	return toolResult{Content: []chat.Part{chat.TextPart(string(encode(answer)))}, StructuredContent: answer, IsError: true}
+	said := refusedTool{refusal.Reason, refusal.Message, refusal.Facts, refusal.RetryAfter.Round(time.Millisecond).Milliseconds()}
+	text, _ := encode(said) // texts and a number always have a form in JSON
+	return toolResult{Content: []chat.Part{chat.TextPart(string(text))}, StructuredContent: said, IsError: true}
 }

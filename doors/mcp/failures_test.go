@@ -11,10 +11,12 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"openintent/doors"
+	openintentv1 "openintent/gen/openintent/v1"
 )
 
 // What a model reads of a tool's failure is true: who failed has logged it. What a call failed with is logged by the server, and what the
@@ -36,4 +38,31 @@ func TestTheDoorsOwnFailuresAreLogged(t *testing.T) {
 		require.Equal(t, logged, log.Len() > 0, failure)
 		require.NotContains(t, log.String(), "secret")
 	}
+}
+
+// turning is a contract of which the first call succeeds and every other one fails.
+type turning struct {
+	grpc.ClientConnInterface
+	calls int
+}
+
+func (c *turning) Invoke(context.Context, string, any, any, ...grpc.CallOption) error {
+	if c.calls++; c.calls > 2 { // the message, and what is said about it
+		return errors.New("odd")
+	}
+	return nil
+}
+
+// A mark of one message that fails is in the answer beside those of the others, and in the log.
+func TestAFailureOfOneMarkIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	contract := &turning{}
+	s := &session{door: New(Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}), caller: &doors.Caller{
+		Agent: "bob", Messages: openintentv1.NewMessageServiceClient(contract), Reactions: openintentv1.NewReactionServiceClient(contract),
+	}}
+	answer, err := mark.call(t.Context(), s, json.RawMessage(`{"messages":["one","two"],"signal":"seen"}`))
+	require.NoError(t, err)
+	require.Equal(t, 1, answer.(markedAnswer).Marked)
+	require.Equal(t, "INTERNAL", answer.(markedAnswer).Refused[0].Refused)
+	require.Contains(t, log.String(), "tool=mark error=odd")
 }

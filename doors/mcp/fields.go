@@ -19,6 +19,7 @@ var fields = doors.Arguments{
 	"reason":             {"note", "reason"},
 	"replaces":           {"if_match"},
 	"scope":              {"resource"},
+	"since":              {"since", "after", "cursor"},
 	"status_note":        {"note", "state"},
 	"thread_id":          {"thread"},
 	"timeout_seconds":    {"timeout_s"},

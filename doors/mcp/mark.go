@@ -139,6 +139,7 @@ func (s *session) oneByOne(
 			case len(ids) == 1, ofAll(refusal.Code) && answer.Marked == 0:
 				return nil, err
 			default:
+				s.failed(ctx, "tool", "mark", err)
 				answer.leaveOut(id, refusal)
 			}
 		}

@@ -123,11 +123,12 @@ func admitAboutTask(method string, called *sdk.ServerRequest[*taskParams]) error
 	return nil
 }
 
-// taskParams are the parameters of all calls about a task. Those of tasks/update hold answers to questions of a task, which ours never
-// ask.
+// taskParams are the parameters of all calls about a task.
 type taskParams struct {
 	sdk.ParamsBase
 	ID string `json:"taskId"`
+	// Answers are those of tasks/update to questions of a task. Ours never ask; fixtures of the conformance suite do.
+	Answers json.RawMessage `json:"inputResponses,omitempty"`
 }
 
 // errTaskUnknown refuses whatever is no task of the caller's, without saying why.

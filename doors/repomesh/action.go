@@ -58,7 +58,8 @@ func newAction[A any](
 			if err := doors.ReadArguments(name, given, required, &arguments); err != nil {
 				return nil, err
 			}
-			return run(ctx, s, arguments)
+			answer, err := run(ctx, s, arguments)
+			return answer, fields.Explain(err, given)
 		},
 	}
 }

@@ -143,6 +143,9 @@ var agentList = newAction("agent.list", "Who is there: status active, unhealthy,
 		if given.Limit != nil {
 			limit = *given.Limit
 		}
+		if limit < 1 || limit > mostAgents {
+			return nil, fault.BadField("limit", "must be 1 to %d.", mostAgents)
+		}
 		at, cursor := 0, ""
 		if word := value(given.Status); word != "" {
 			if at = slices.Index(agentStates, word); at < 0 {
@@ -158,6 +161,9 @@ var agentList = newAction("agent.list", "Who is there: status active, unhealthy,
 		}
 		return s.agents(ctx, states, at, cursor, limit)
 	}).by().anyone()
+
+// mostAgents is how many agents a page has at most, which is the contract's bound.
+const mostAgents = 1000
 
 // agentStates are the statuses in the order in which agents are listed.
 var agentStates = []string{"active", "unhealthy", "draining", "dead"}

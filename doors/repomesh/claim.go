@@ -80,8 +80,7 @@ func (s *session) claim(ctx context.Context, t *openintentv1.Task, given claimAr
 		return s.claimed(t, resource, &held), nil
 	}
 	answer := s.claimed(t, resource, nil)
-	refused := errorOf(s.caller.Agent, "lock.acquire", 0, doors.RefusalOf(err)).Payload
-	answer.Refused = &refused
+	answer.Refused = s.without(ctx, "lock.acquire", err)
 	return answer, nil
 }
 

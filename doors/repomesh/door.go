@@ -73,7 +73,9 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if found.creates {
 		status = http.StatusCreated
 	}
-	write(w, status, answer)
+	if err := write(w, status, answer); err != nil {
+		d.answer(w, r, s, found, given, err)
+	}
 }
 
 // answer refuses a request. The session is nil if nobody knows who calls.

@@ -1,6 +1,7 @@
 package repomesh
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -124,15 +125,20 @@ func refuse(w http.ResponseWriter, status int, said refusedEvent, refusal doors.
 		refusal.RetryAfter = time.Duration(*said.Payload.RetryAfter) * time.Millisecond
 	}
 	refusal.Announce(w.Header(), status)
-	write(w, status, said)
+	_ = write(w, status, said) // texts and numbers always have a form in JSON
 }
 
-// write writes an answer.
-func write(w http.ResponseWriter, status int, answer any) {
+// write writes an answer. An answer that has no form in JSON is an error, and nothing is written.
+func write(w http.ResponseWriter, status int, answer any) error {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(answer); err != nil {
+		return err
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(answer)
+	_, _ = out.WriteTo(w)
+	return nil
 }

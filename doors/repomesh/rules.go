@@ -42,10 +42,16 @@ func (s *session) follow(ctx context.Context, d *draft, sent *openintentv1.Messa
 		return nil
 	}
 	if err != nil {
-		refused := errorOf(s.caller.Agent, "event.log", 0, doors.RefusalOf(err)).Payload
-		made.Refused = &refused
+		made.Refused = s.without(ctx, "event.log", err)
 	}
 	return made
+}
+
+// without says why a part of an action was not done whose other part was. It logs a failure of the door itself.
+func (s *session) without(ctx context.Context, action string, err error) *refusedPayload {
+	s.door.failed(ctx, action, err)
+	refused := errorOf(s.caller.Agent, action, 0, doors.RefusalOf(err)).Payload
+	return &refused
 }
 
 // review changes the task of a review.

@@ -201,7 +201,7 @@ var faults = map[string][]string{
 	"no subscription has gathered beyond":    {"UPDATE subscription_positions SET position = 100000"},
 	"each delivery lies before the position": {"UPDATE subscription_positions SET position = 1"},
 	"each delivery has a number":             {"UPDATE subscriptions SET last_number = 1, offered_through = 1"},
-	"only a subscription with a webhook":     {"UPDATE subscriptions SET made_by = 'somebody'", "UPDATE subscriptions SET made_by_subject = 'somebody'"},
+	"only a subscription with a webhook":     {"UPDATE subscriptions SET made_by_subject = 'somebody'"},
 	"no subscription has delivered a number": {"UPDATE subscriptions SET offered_through = 100000"},
 }
 

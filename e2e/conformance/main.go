@@ -26,17 +26,26 @@ func main() {
 		defer front.Close()
 		failed := 0
 		for _, revision := range []string{"2026-07-28", "2025-11-25"} {
+			results := tb.TempDir()
 			arguments := []string{
-				*suite, "server", "--url", front.URL + "/mcp",
+				*suite, "server", "--url", front.URL + "/mcp", "--output-dir", results,
 				"--expected-failures", "e2e/conformance/expected-failures/" + revision + ".yaml",
 			}
-			if *scenario != "" {
-				arguments = append(arguments, "--scenario", *scenario, "--spec-version", revision)
-			} else {
+			switch {
+			case *scenario == "":
 				arguments = append(arguments, "--requirements", revision)
+			case ofExtension(*scenario) && revision != extensionRevision:
+				continue
+			case ofExtension(*scenario):
+				arguments = append(arguments, "--scenario", *scenario, "--spec-version", revision, "--force")
+			default:
+				arguments = append(arguments, "--scenario", *scenario, "--spec-version", revision)
 			}
 			fmt.Println("\n=== revision", revision)
 			failed |= run(tb, arguments)
+			if revision == extensionRevision && *scenario == "" {
+				failed |= judgeExtension(tb, results)
+			}
 		}
 		return failed
 	}))

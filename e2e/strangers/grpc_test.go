@@ -148,7 +148,7 @@ func TestBadRequestsOverGRPC(t *testing.T) {
 				func(r *openintentv1.SendMessageRequest) { r.ChannelId = "nope" })},
 			{what: "no channel at all", code: codes.NotFound, reason: "CHANNEL_NOT_FOUND", call: w.sends(
 				func(r *openintentv1.SendMessageRequest) { r.ChannelId = "" })},
-			{what: "a channel id with U+0000", code: codes.NotFound, reason: "CHANNEL_NOT_FOUND", call: w.sends(
+			{what: "a channel id with U+0000", code: codes.InvalidArgument, reason: "INVALID_FIELD", field: "channel_id", call: w.sends(
 				func(r *openintentv1.SendMessageRequest) { r.ChannelId = "\x00" })},
 			{what: "a closed channel", code: codes.FailedPrecondition, reason: "CHANNEL_CLOSED", call: w.sends(
 				func(r *openintentv1.SendMessageRequest) { r.ChannelId = w.places["closed_room"] })},

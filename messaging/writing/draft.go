@@ -3,6 +3,7 @@ package writing
 import (
 	"cmp"
 	"crypto/sha256"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -98,7 +99,7 @@ func (d *Draft) contentBytes() int { return len(d.payload) + len(d.metadata) + d
 
 // Check decides what can be decided from the draft alone: the rules of RFC-0021 section 2.3 and the bounds.
 func (d *Draft) Check(maxPayloadBytes int) error {
-	if err := CheckSize(len(d.payload)+len(d.metadata), maxPayloadBytes); err != nil {
+	if err := CheckSize(len(d.payload), len(d.metadata), maxPayloadBytes); err != nil {
 		return err
 	}
 	if err := cmp.Or(caller.CheckText("idempotency_key", d.Key), d.checkSender(), d.checkTarget()); err != nil {
@@ -113,14 +114,20 @@ func (d *Draft) Check(maxPayloadBytes int) error {
 	return cmp.Or(d.checkTargetOfType(), d.checkConversation(), d.checkFence())
 }
 
-// CheckSize refuses payload and metadata that are too large together.
-func CheckSize(size, maxPayloadBytes int) error {
-	if size <= maxPayloadBytes {
+// CheckSize refuses payload and metadata that are too large together. It names the larger one.
+func CheckSize(payload, metadata, most int) error {
+	if payload+metadata <= most {
 		return nil
 	}
-	return fault.New(fault.TooLarge, "PAYLOAD_TOO_LARGE",
-		"payload and metadata have %d bytes together; at most %d are allowed, so send a reference to large data instead.",
-		size, maxPayloadBytes)
+	large, other := "payload", "metadata"
+	if metadata > payload {
+		large, other = other, large
+	}
+	refusal := fault.New(fault.TooLarge, "PAYLOAD_TOO_LARGE",
+		"%s: has %d bytes together with %s; at most %d are allowed, so send a reference to large data instead.",
+		large, payload+metadata, other, most)
+	refusal.Fields = []fault.Field{{Path: large, Description: strings.TrimPrefix(refusal.Message, large+": ")}}
+	return refusal
 }
 
 // checkSender refuses a name that no agent can have; only the operator can have named such a sender.

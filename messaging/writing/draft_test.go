@@ -95,7 +95,9 @@ func TestPayloadAndMetadataAreBoundedTogether(t *testing.T) {
 	d.payload, d.metadata = object(60), object(40)
 	require.Equal(t, 100, len(d.payload)+len(d.metadata))
 	require.NoError(t, d.Check(100))
-	faulttest.Require(t, d.Check(99), fault.TooLarge, "PAYLOAD_TOO_LARGE")
+	require.Equal(t, "payload", faulttest.Require(t, d.Check(99), fault.TooLarge, "PAYLOAD_TOO_LARGE").Fields[0].Path)
+	d.payload, d.metadata = d.metadata, d.payload
+	require.Equal(t, "metadata", faulttest.Require(t, d.Check(99), fault.TooLarge, "PAYLOAD_TOO_LARGE").Fields[0].Path)
 }
 
 func TestNamesThatOnlyTheOperatorCanGive(t *testing.T) {

@@ -3,8 +3,8 @@
 
 -- The file may run again after it could not finish, so each column is added only if it is missing.
 
--- The id of the API key under which a thing was made, by which the things of a key are counted. NULL: the server or an older program
--- made it, or it is an intent that has ended.
+-- The id of the API key under which a thing was made, by which the things of a key are counted. A subscription with a webhook also lasts
+-- only as long as its key. NULL: the server or an older program made it, or it is an intent that has ended.
 ALTER TABLE intents ADD COLUMN IF NOT EXISTS made_by_key text COLLATE "C";
 ALTER TABLE channels ADD COLUMN IF NOT EXISTS made_by_key text COLLATE "C";
 ALTER TABLE tasks ADD COLUMN IF NOT EXISTS made_by_key text COLLATE "C";
@@ -24,7 +24,7 @@ CREATE INDEX CONCURRENTLY channels_held ON channels (made_by_key) WHERE made_by_
 DROP INDEX CONCURRENTLY IF EXISTS tasks_held;
 CREATE INDEX CONCURRENTLY tasks_held ON tasks (made_by_key, intent_no) WHERE made_by_key IS NOT NULL AND completed_at IS NULL;
 DROP INDEX CONCURRENTLY IF EXISTS subscriptions_held;
-CREATE INDEX CONCURRENTLY subscriptions_held ON subscriptions (made_by_key) WHERE made_by_key IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX CONCURRENTLY subscriptions_held ON subscriptions (made_by_key, id) WHERE made_by_key IS NOT NULL AND deleted_at IS NULL;
 CREATE INDEX IF NOT EXISTS documents_held ON documents (made_by_key) WHERE made_by_key IS NOT NULL;
 RESET lock_timeout;
 

@@ -10,6 +10,7 @@ var fields = doors.Arguments{
 	"message_id":      {"inReplyTo"},
 	"parent_id":       {"target.threadId", "inReplyTo"},
 	"payload":         {"content"},
+	"since":           {"since", "cursor"},
 	"thread_id":       {"target.threadId"},
 	"to":              {"target.recipient"},
 	"ttl_seconds":     {"ttlSeconds"},

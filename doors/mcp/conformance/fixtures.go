@@ -10,10 +10,13 @@ import (
 )
 
 // NewServer makes a protocol's server that has the fixtures beside what the door gives it. It serves one request or one client, which
-// ends with the context.
-func NewServer(ctx context.Context, implementation *sdk.Implementation, options *sdk.ServerOptions) *sdk.Server {
+// ends with the context. form puts a fixture's task into the door's form; resultType is task or complete.
+func NewServer(
+	ctx context.Context, implementation *sdk.Implementation, options *sdk.ServerOptions, form func(resultType string, t Task) sdk.Result,
+) *sdk.Server {
 	prepare(options)
 	server := sdk.NewServer(implementation, options)
+	server.AddReceivingMiddleware(withTasks(form))
 	for _, t := range tools() {
 		server.AddTool(&sdk.Tool{Name: t.name, Description: t.description, InputSchema: json.RawMessage(t.schema)}, t.call)
 	}

@@ -23,7 +23,7 @@ func TestSubscriptionsAreDeclaredAsTheDoorDeclaresThem(t *testing.T) {
 		shipped := sdk.NewServer(implementation, options())
 		shipped.AddResourceTemplate(&sdk.ResourceTemplate{Name: "x", URITemplate: "openintent://x/{id}"}, nil)
 		require.Equal(t, follows, declared(t, shipped).Subscribe)
-		require.Equal(t, declared(t, shipped), declared(t, NewServer(t.Context(), implementation, options())))
+		require.Equal(t, declared(t, shipped), declared(t, NewServer(t.Context(), implementation, options(), nil)))
 	}
 }
 

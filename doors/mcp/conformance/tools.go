@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -21,7 +22,7 @@ const anything = `{"type":"object"}`
 
 // tools returns the suite's tools.
 func tools() []tool {
-	return append([]tool{
+	return slices.Concat([]tool{
 		{"test_simple_text", "Answers with a text.", anything, says(text("This is a simple text response for testing."))},
 		{"test_image_content", "Answers with an image.", anything, says(image())},
 		{"test_audio_content", "Answers with a sound.", anything, says(&sdk.AudioContent{Data: sound, MIMEType: "audio/wav"})},
@@ -38,7 +39,7 @@ func tools() []tool {
 		{"test_trigger_prompt_change", "Changes the list of prompts.", anything, changesPrompts},
 		{"json_schema_2020_12_tool", "Has a schema of the draft 2020-12.", schema2020, says(text("The schema was read."))},
 		{"test_x_mcp_header", "Takes an argument that a header repeats.", headerSchema, says(text("The headers agree."))},
-	}, inputTools()...)
+	}, inputTools(), taskTools())
 }
 
 // schema2020 uses the words of JSON Schema's draft 2020-12 that must reach a client unchanged.

@@ -73,7 +73,7 @@ type AgentServiceClient interface {
 	RefuseSender(ctx context.Context, in *RefuseSenderRequest, opts ...grpc.CallOption) (*RefusedSender, error)
 	// AllowSender takes a refusal back. Who may call it is as for RefuseSender. If the agent does not refuse the sender, nothing happens.
 	AllowSender(ctx context.Context, in *AllowSenderRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
-	// ListRefusedSenders lists whom an agent refuses, by name. Who may call it is as for RefuseSender; nobody else learns it.
+	// ListRefusedSenders lists the senders that an agent refuses, by name. Who may call it is as for RefuseSender; nobody else learns it.
 	ListRefusedSenders(ctx context.Context, in *ListRefusedSendersRequest, opts ...grpc.CallOption) (*ListRefusedSendersResponse, error)
 }
 
@@ -235,7 +235,7 @@ type AgentServiceServer interface {
 	RefuseSender(context.Context, *RefuseSenderRequest) (*RefusedSender, error)
 	// AllowSender takes a refusal back. Who may call it is as for RefuseSender. If the agent does not refuse the sender, nothing happens.
 	AllowSender(context.Context, *AllowSenderRequest) (*emptypb.Empty, error)
-	// ListRefusedSenders lists whom an agent refuses, by name. Who may call it is as for RefuseSender; nobody else learns it.
+	// ListRefusedSenders lists the senders that an agent refuses, by name. Who may call it is as for RefuseSender; nobody else learns it.
 	ListRefusedSenders(context.Context, *ListRefusedSendersRequest) (*ListRefusedSendersResponse, error)
 	mustEmbedUnimplementedAgentServiceServer()
 }

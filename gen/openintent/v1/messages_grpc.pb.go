@@ -106,13 +106,14 @@ type MessageServiceClient interface {
 	DeleteMessage(ctx context.Context, in *DeleteMessageRequest, opts ...grpc.CallOption) (*Message, error)
 	// Ask sends a request and waits for its first response. When the time runs out, the request expires and the call ends with
 	// DEADLINE_EXCEEDED (408 over REST), reason MESSAGE_TIMEOUT and the request's `message_id`. If the channel closes meanwhile, the call
-	// ends immediately with FAILED_PRECONDITION and `message_id`.
+	// ends immediately with FAILED_PRECONDITION and `message_id`. While as many calls of the caller, or of its key, wait as the server
+	// allows, a further call that would wait is RESOURCE_EXHAUSTED with reason TOO_MANY_WAITS, and nothing is sent.
 	Ask(ctx context.Context, in *AskRequest, opts ...grpc.CallOption) (*Message, error)
 	// AskAll sends a request and gathers responses until min_responses came or, without it, until the time is over. Too few responses are
-	// no error.
+	// no error. Further waits are refused as those of Ask.
 	AskAll(ctx context.Context, in *AskAllRequest, opts ...grpc.CallOption) (*AskAllResponse, error)
 	// AwaitResponses gives the responses to an earlier request of the caller, and waits for them if asked to. With it an asker that
-	// lost its connection picks its question up again.
+	// lost its connection picks its question up again. Further waits are refused as those of Ask.
 	AwaitResponses(ctx context.Context, in *AwaitResponsesRequest, opts ...grpc.CallOption) (*AwaitResponsesResponse, error)
 	// ListMessageDeliveries tells a message's sender and the operator what happened to it, recipient by recipient. For everyone else, and
 	// for an evicted message, it is NOT_FOUND. The list has a recipient of a broadcast once something happened there, or if the recipient is
@@ -121,7 +122,8 @@ type MessageServiceClient interface {
 	// GetInbox gives what is unread or unanswered for an agent now, across all intents that it can access, oldest first. It holds
 	// unanswered requests to the agent or to a role that it holds, read or not, and other messages that the agent has not read: to it, to its
 	// role or, in intents where it takes part, to everyone. It is a state, not a cursor over what came: if an agent takes a role today, its
-	// inbox shows the requests that are still open for the role. Only the agent itself and the operator may call it.
+	// inbox shows the requests that are still open for the role. Only the agent itself and the operator may call it. Further waits are
+	// refused as those of Ask.
 	GetInbox(ctx context.Context, in *GetInboxRequest, opts ...grpc.CallOption) (*Inbox, error)
 	// MarkInboxRead marks several messages read, in all their channels, or none of them. A message that the agent cannot see is NOT_FOUND,
 	// its own message PERMISSION_DENIED, an expired message FAILED_PRECONDITION, each with `message_id`. More than 3 MiB of messages together
@@ -400,13 +402,14 @@ type MessageServiceServer interface {
 	DeleteMessage(context.Context, *DeleteMessageRequest) (*Message, error)
 	// Ask sends a request and waits for its first response. When the time runs out, the request expires and the call ends with
 	// DEADLINE_EXCEEDED (408 over REST), reason MESSAGE_TIMEOUT and the request's `message_id`. If the channel closes meanwhile, the call
-	// ends immediately with FAILED_PRECONDITION and `message_id`.
+	// ends immediately with FAILED_PRECONDITION and `message_id`. While as many calls of the caller, or of its key, wait as the server
+	// allows, a further call that would wait is RESOURCE_EXHAUSTED with reason TOO_MANY_WAITS, and nothing is sent.
 	Ask(context.Context, *AskRequest) (*Message, error)
 	// AskAll sends a request and gathers responses until min_responses came or, without it, until the time is over. Too few responses are
-	// no error.
+	// no error. Further waits are refused as those of Ask.
 	AskAll(context.Context, *AskAllRequest) (*AskAllResponse, error)
 	// AwaitResponses gives the responses to an earlier request of the caller, and waits for them if asked to. With it an asker that
-	// lost its connection picks its question up again.
+	// lost its connection picks its question up again. Further waits are refused as those of Ask.
 	AwaitResponses(context.Context, *AwaitResponsesRequest) (*AwaitResponsesResponse, error)
 	// ListMessageDeliveries tells a message's sender and the operator what happened to it, recipient by recipient. For everyone else, and
 	// for an evicted message, it is NOT_FOUND. The list has a recipient of a broadcast once something happened there, or if the recipient is
@@ -415,7 +418,8 @@ type MessageServiceServer interface {
 	// GetInbox gives what is unread or unanswered for an agent now, across all intents that it can access, oldest first. It holds
 	// unanswered requests to the agent or to a role that it holds, read or not, and other messages that the agent has not read: to it, to its
 	// role or, in intents where it takes part, to everyone. It is a state, not a cursor over what came: if an agent takes a role today, its
-	// inbox shows the requests that are still open for the role. Only the agent itself and the operator may call it.
+	// inbox shows the requests that are still open for the role. Only the agent itself and the operator may call it. Further waits are
+	// refused as those of Ask.
 	GetInbox(context.Context, *GetInboxRequest) (*Inbox, error)
 	// MarkInboxRead marks several messages read, in all their channels, or none of them. A message that the agent cannot see is NOT_FOUND,
 	// its own message PERMISSION_DENIED, an expired message FAILED_PRECONDITION, each with `message_id`. More than 3 MiB of messages together

@@ -72,7 +72,8 @@ type SubscriptionServiceClient interface {
 	// under /v1/subscribe/subscriptions/{subscription_id}.
 	StreamDeliveries(ctx context.Context, in *StreamDeliveriesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SubscriptionDelivery], error)
 	// FetchDeliveries gives deliveries that are due, and waits for them if asked to. While a stream is active the call is
-	// FAILED_PRECONDITION with reason SUBSCRIPTION_IN_USE.
+	// FAILED_PRECONDITION with reason SUBSCRIPTION_IN_USE. While as many calls of the caller, or of its key, wait as the server allows, a
+	// further call that would wait is RESOURCE_EXHAUSTED with reason TOO_MANY_WAITS.
 	FetchDeliveries(ctx context.Context, in *FetchDeliveriesRequest, opts ...grpc.CallOption) (*FetchDeliveriesResponse, error)
 	// AcknowledgeDeliveries says that deliveries are done. If a number was not delivered yet, the call is INVALID_ARGUMENT and acknowledges
 	// nothing; a number that was acknowledged before is harmless. If the stream that sent a delivery was replaced before the server stored it,
@@ -268,7 +269,8 @@ type SubscriptionServiceServer interface {
 	// under /v1/subscribe/subscriptions/{subscription_id}.
 	StreamDeliveries(*StreamDeliveriesRequest, grpc.ServerStreamingServer[SubscriptionDelivery]) error
 	// FetchDeliveries gives deliveries that are due, and waits for them if asked to. While a stream is active the call is
-	// FAILED_PRECONDITION with reason SUBSCRIPTION_IN_USE.
+	// FAILED_PRECONDITION with reason SUBSCRIPTION_IN_USE. While as many calls of the caller, or of its key, wait as the server allows, a
+	// further call that would wait is RESOURCE_EXHAUSTED with reason TOO_MANY_WAITS.
 	FetchDeliveries(context.Context, *FetchDeliveriesRequest) (*FetchDeliveriesResponse, error)
 	// AcknowledgeDeliveries says that deliveries are done. If a number was not delivered yet, the call is INVALID_ARGUMENT and acknowledges
 	// nothing; a number that was acknowledged before is harmless. If the stream that sent a delivery was replaced before the server stored it,

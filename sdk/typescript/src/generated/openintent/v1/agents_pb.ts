@@ -1019,7 +1019,7 @@ export const AgentService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * ListRefusedSenders lists whom an agent refuses, by name. Who may call it is as for RefuseSender; nobody else learns it.
+   * ListRefusedSenders lists the senders that an agent refuses, by name. Who may call it is as for RefuseSender; nobody else learns it.
    *
    * @generated from rpc openintent.v1.AgentService.ListRefusedSenders
    */

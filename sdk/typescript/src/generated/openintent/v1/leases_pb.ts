@@ -363,7 +363,8 @@ export const LeaseService: GenService<{
    *
    * With wait_seconds the call waits for the scope. Who asked first gets it first, also on several servers. The call that would make agents
    * wait for each other in a circle is FAILED_PRECONDITION with reason LEASE_CIRCLE, and its message names the circle. An agent that is
-   * draining, dead or deregistered gets no lease (FAILED_PRECONDITION with reason AGENT_LEAVING).
+   * draining, dead or deregistered gets no lease (FAILED_PRECONDITION with reason AGENT_LEAVING). While as many calls of the caller, or of
+   * its key, wait as the server allows, a further call that would wait is RESOURCE_EXHAUSTED with reason TOO_MANY_WAITS.
    *
    * @generated from rpc openintent.v1.LeaseService.AcquireLease
    */

@@ -2741,7 +2741,8 @@ export const MessageService: GenService<{
   /**
    * Ask sends a request and waits for its first response. When the time runs out, the request expires and the call ends with
    * DEADLINE_EXCEEDED (408 over REST), reason MESSAGE_TIMEOUT and the request's `message_id`. If the channel closes meanwhile, the call
-   * ends immediately with FAILED_PRECONDITION and `message_id`.
+   * ends immediately with FAILED_PRECONDITION and `message_id`. While as many calls of the caller, or of its key, wait as the server
+   * allows, a further call that would wait is RESOURCE_EXHAUSTED with reason TOO_MANY_WAITS, and nothing is sent.
    *
    * @generated from rpc openintent.v1.MessageService.Ask
    */
@@ -2752,7 +2753,7 @@ export const MessageService: GenService<{
   },
   /**
    * AskAll sends a request and gathers responses until min_responses came or, without it, until the time is over. Too few responses are
-   * no error.
+   * no error. Further waits are refused as those of Ask.
    *
    * @generated from rpc openintent.v1.MessageService.AskAll
    */
@@ -2763,7 +2764,7 @@ export const MessageService: GenService<{
   },
   /**
    * AwaitResponses gives the responses to an earlier request of the caller, and waits for them if asked to. With it an asker that
-   * lost its connection picks its question up again.
+   * lost its connection picks its question up again. Further waits are refused as those of Ask.
    *
    * @generated from rpc openintent.v1.MessageService.AwaitResponses
    */
@@ -2788,7 +2789,8 @@ export const MessageService: GenService<{
    * GetInbox gives what is unread or unanswered for an agent now, across all intents that it can access, oldest first. It holds
    * unanswered requests to the agent or to a role that it holds, read or not, and other messages that the agent has not read: to it, to its
    * role or, in intents where it takes part, to everyone. It is a state, not a cursor over what came: if an agent takes a role today, its
-   * inbox shows the requests that are still open for the role. Only the agent itself and the operator may call it.
+   * inbox shows the requests that are still open for the role. Only the agent itself and the operator may call it. Further waits are
+   * refused as those of Ask.
    *
    * @generated from rpc openintent.v1.MessageService.GetInbox
    */

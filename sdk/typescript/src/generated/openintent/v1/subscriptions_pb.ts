@@ -1271,7 +1271,8 @@ export const SubscriptionService: GenService<{
   },
   /**
    * FetchDeliveries gives deliveries that are due, and waits for them if asked to. While a stream is active the call is
-   * FAILED_PRECONDITION with reason SUBSCRIPTION_IN_USE.
+   * FAILED_PRECONDITION with reason SUBSCRIPTION_IN_USE. While as many calls of the caller, or of its key, wait as the server allows, a
+   * further call that would wait is RESOURCE_EXHAUSTED with reason TOO_MANY_WAITS.
    *
    * @generated from rpc openintent.v1.SubscriptionService.FetchDeliveries
    */
