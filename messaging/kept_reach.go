@@ -168,8 +168,10 @@ func (k *keptReach) look(ctx context.Context) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	switch {
-	case err != nil:
+	case err != nil && whole:
 		k.asked++ // what woke this reading is forgotten
+	case err != nil:
+		k.group.Note(topics)
 	case whole:
 		k.read = asked
 	}

@@ -153,7 +153,7 @@ func (l *ownLogNumbers) lookOn() {
 		case again:
 			continue
 		case l.ctx.Err() != nil:
-		case isTransient(err):
+		case isTransient(err), errors.Is(err, database.ErrCrowded):
 			l.service.logger.Debug("could not look at an agent's log; will try again", "error", err)
 		case err != nil:
 			l.service.ownLogs.remove(l)
