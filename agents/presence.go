@@ -29,6 +29,14 @@ func (p Presence) HoldsRole(role string) bool {
 	return role != "" && p.RoleID == role && p.Status.Present()
 }
 
+// Role returns the role whose messages are for this agent now, or "".
+func (p Presence) Role() string {
+	if p.HoldsRole(p.RoleID) {
+		return p.RoleID
+	}
+	return ""
+}
+
 // LoadPresences reads the presences of the agents in one statement. Agents without a record are absent from the map.
 func LoadPresences(tx *database.Tx, agentIDs []string) (map[string]Presence, error) {
 	if len(agentIDs) == 0 {

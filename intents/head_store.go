@@ -90,15 +90,31 @@ func PrepareHeads(tx *database.Tx, intentNos []int64) (statement database.Statem
 }
 
 // State is the part of an intent's head by which its followers see whether they have to look again.
-type State struct{ IntentNo, LastPosition, Epoch int64 }
+type State struct {
+	IntentNo, LastPosition, Epoch int64
+	// LastAt is the log's last time, in microseconds. If it changes and the position does not, the database has lost commits and the log
+	// goes on differently, or the time was given to no entry.
+	LastAt int64
+	// Purged is true when the intent has ended and its messages are removed.
+	Purged bool
+}
+
+// StateColumns are the columns of a head, which the query calls h, that ScanState reads.
+const StateColumns = "h.intent_no, h.last_position, h.epoch, h.last_at, h.purged_at IS NOT NULL"
+
+// ScanState reads a state, and further columns that follow in the row.
+func ScanState(row database.Row, further ...any) (state State, err error) {
+	err = row.Scan(append([]any{&state.IntentNo, &state.LastPosition, &state.Epoch, &state.LastAt, &state.Purged}, further...)...)
+	return state, err
+}
 
 // PrepareStates returns a statement that reads how far intents have come, and where it puts their states, ordered by intent.
 // It reads much less than PrepareHeads, for callers that look at very many intents.
 func PrepareStates(tx *database.Tx, intentNos []int64) (*[]State, database.Statement) {
 	found := &[]State{}
-	in, argument := tx.In("intent_no", intentNos)
+	in, argument := tx.In("h.intent_no", intentNos)
 	return found, database.Statement{
-		SQL:  "SELECT intent_no, last_position, epoch FROM intent_heads WHERE " + in + " ORDER BY intent_no",
+		SQL:  "SELECT " + StateColumns + " FROM intent_heads h WHERE " + in + " ORDER BY h.intent_no",
 		Args: []any{argument},
 		Scan: scanStates(found),
 	}
@@ -106,8 +122,7 @@ func PrepareStates(tx *database.Tx, intentNos []int64) (*[]State, database.State
 
 func scanStates(found *[]State) func(database.Row) error {
 	return func(row database.Row) error {
-		var state State
-		err := row.Scan(&state.IntentNo, &state.LastPosition, &state.Epoch)
+		state, err := ScanState(row)
 		*found = append(*found, state)
 		return err
 	}
@@ -127,7 +142,7 @@ func MovedSince(since time.Time) (sql string, argument any) { return "h.moved_in
 func PrepareMoved(since time.Time) (*[]State, database.Statement) {
 	found := &[]State{}
 	return found, database.Statement{
-		SQL:  "SELECT intent_no, last_position, epoch FROM intent_heads WHERE moved_in >= ?",
+		SQL:  "SELECT " + StateColumns + " FROM intent_heads h WHERE h.moved_in >= ?",
 		Args: []any{spanOf(since)},
 		Scan: scanStates(found),
 	}

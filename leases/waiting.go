@@ -21,9 +21,8 @@ func (s *Service) acquire(ctx context.Context, w wanted, patience time.Duration)
 		lease, _, err := s.attempt(ctx, w, 0, false)
 		return lease, err
 	}
-	watch := s.messaging.WatchIntents(w.agentID)
+	watch := s.messaging.WatchLeases(w.agentID, w.intentNo)
 	defer watch.Close()
-	watch.Leases(w.intentNo)
 	over := time.NewTimer(patience)
 	defer over.Stop()
 	lease, place, err := s.attempt(ctx, w, 0, true)

@@ -20,8 +20,8 @@
 //
 // Every way to receive is a cursor over the same rows: a list (list.go), a stream (subscribe.go, package following), a wait
 // for answers (ask.go, answers.go; silence.go says why none came), a feed that the rooms above read in pages (feed.go).
-// Each look reads one snapshot (package reading). The hub wakes those who wait (package wake), and they also look again
-// after a while without a wake-up.
+// Each look reads one snapshot (package reading). The hub wakes those who wait (package wake), and what wake-ups do
+// not tell of is found a while later.
 //
 // A wait is a duration from the moment of the call. The request of an Ask expires that long after the clock's time, and the wait
 // moves back with a clock that is set back (wait.go). An Ask whose time is over settles under the lock: it finds an answer that
@@ -35,12 +35,40 @@
 // even if it is empty. Which intents these are follows from what names the agent and from the audiences that the writer notes
 // (writing/audience_cache.go).
 //
-// All calls of a replica that wait for one inbox share a watch (inbox_watch.go): one listener, one state and one goroutine that reads.
-// Most of what wakes it is between other agents, so it first finds out whether anything for its agent may have come, by what has
-// happened in the intents that woke it (inbox_watch_state.go). Only then it reads pages, one for all waits that ask for the same. A wait
-// costs a few hundred bytes beside its call, however many intents reach the agent.
+// All calls of a replica that wait for one inbox share one goroutine that reads (inbox_watch.go). It reads pages, one for all waits that ask
+// for the same, when a wait joins and when something may have come for the agent. A wait costs a few hundred bytes beside its call, however
+// many intents reach the agent.
 //
-//	hub ──which intents?──> watch ──anything for the agent?──> a page for each query ──> the calls that wait for it
+//	watch ──anything for the agent?──> a page for each query ──> the calls that wait for it
+//
+// # Watches
+//
+// Whoever waits for what reaches an agent has a watch (feed_watch.go): the inbox's goroutine, and the fetches, streams and webhooks of the room
+// above. On each replica all watches of an agent share what is kept of the agent (kept_reach.go): which intents reach it, and how far these
+// have come. They share a group of listeners as well (package wake). After a wake-up whoever looks first reads for all what has happened:
+//
+//	hub ──which intents?──> kept reach ──how far? for the agent?──┬──> moves of a watch
+//	                                                              └──> moves of another one
+//
+// The moves of a watch are the intents in which something may have happened since its latest look. What others say to each other is none of
+// them until it is much (kept_reach_news.go). So that costs a few statements for all watches of the agent on a replica, and a watch that was
+// woken for it has nothing to do. A watch that has very many moves looks at everything. The kept reach goes with the last watch.
+//
+// The reach is read as a whole at first, when a further intent begins to reach the agent, and when the agent's record changes. Whatever it says
+// about an intent is as old as the last wake-up; nothing is decided by it but what to read.
+//
+// Wake-ups can be lost. Now and then each replica looks once for all its watches (reach_monitor.go). It reads the heads that changed since the
+// last time, and wakes the watches of the agents of which such a head is kept in another state, and those that such an intent has begun to
+// reach. It also reads the agents' records. So an idle watch costs its agent's key in each look, and a changed head is read once for all.
+//
+//	heads by when they changed ──> look ──┬──> agents of which another state is kept
+//	                                      └──> agents that the intent newly reaches
+//
+// The database stores in which span of ten seconds a head changed. So the updates of a busy head within one span leave the
+// index alone. The stored time is when the transaction decided, before its commit, and heads do not commit in the order of
+// these times. So each look goes back a minute further than the one before, which is longer than a transaction lasts, and
+// skips the heads that have not changed since. When a head becomes too old for that minute, it is read once more,
+// because its latest change may have been lost with its commit.
 //
 // What readers were handed is recorded beside the reading (offers.go). It is noted in memory and written together now and then;
 // it is bounded, and a crash loses it. Senders are told of it, and of receipts (receipts.go), answers and dead letters

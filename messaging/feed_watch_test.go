@@ -1,71 +1,208 @@
 package messaging
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
+	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/wake"
 )
+
+// look looks with a watch, and returns in which intents something may have happened.
+func look(t require.TestingT, w *Watch) Moves {
+	wasWoken(w.listener)
+	moves, err := w.Look(context.Background())
+	require.NoError(t, err)
+	return moves
+}
 
 func TestWatchesWakeForWhatMayReachAnAgent(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		one, two, far := h.open(t), h.open(t), h.open(t)
 		h.register(t, "bob", "tester")
-		w := h.messaging.WatchIntents("bob")
+		h.send(t, "alice", &sendRequest{ChannelId: one, To: ptr("bob")})
+		h.send(t, "bob", &sendRequest{ChannelId: two, To: ptr("alice")})
+		w := h.messaging.Watch(Watched{Agent: "bob"})
 		t.Cleanup(w.Close)
-		woken := func() bool {
-			select {
-			case <-w.C():
-				return true
-			default:
-				return false
-			}
-		}
 		// A change wakes the watch before the call that made it returns.
-		oneNo, twoNo := h.key(t, one).IntentNo, h.key(t, two).IntentNo
-		w.Intents(oneNo, twoNo)
-		require.False(t, woken())
+		oneNo, twoNo, farNo := h.key(t, one).IntentNo, h.key(t, two).IntentNo, h.key(t, far).IntentNo
+		require.True(t, look(t, w).All, "the first look")
+		low, high := min(oneNo, twoNo), max(oneNo, twoNo)
+		require.Equal(t, []int64{low, high}, w.After(0, 10))
+		require.Equal(t, []int64{low}, w.After(0, 1))
+		require.Equal(t, []int64{high}, w.After(low, 10))
+		require.Equal(t, Moves{Presence: look(t, w).Presence}, look(t, w), "nothing has happened")
+		require.False(t, wasWoken(w.listener))
+
 		h.say(t, "alice", one, "a")
-		require.True(t, woken())
-		h.log(t, h.channel(t, two).GetIntentId(), "thought")
-		require.True(t, woken())
+		require.True(t, wasWoken(w.listener))
+		require.Equal(t, map[int64]Move{oneNo: {Since: 2, Addressed: true}}, look(t, w).Intents)
+		h.send(t, "bob", &sendRequest{ChannelId: two, To: ptr("alice")})
+		require.True(t, wasWoken(w.listener))
+		require.Equal(t, map[int64]Move{twoNo: {Since: 2}}, look(t, w).Intents)
 		h.addMember(t, two, "carol")
-		require.True(t, woken(), "rules have changed")
+		require.True(t, wasWoken(w.listener), "rules have changed")
+		require.True(t, look(t, w).Intents[twoNo].Ruled)
 		h.say(t, "alice", far, "a")
-		require.False(t, woken(), "that intent is not watched")
-		h.register(t, "bob", "judge")
-		require.True(t, woken())
+		require.False(t, wasWoken(w.listener), "that intent does not reach bob")
 		h.send(t, "alice", &sendRequest{ChannelId: far, To: ptr("bob")})
-		require.True(t, woken(), "a further intent reaches the agent")
-		h.send(t, "alice", &sendRequest{ChannelId: far, To: ptr("role:judge")})
-		require.False(t, woken())
-		w.Role("judge")
+		require.True(t, wasWoken(w.listener), "a further intent reaches the agent")
+		require.Equal(t, map[int64]Move{farNo: {Ruled: true, Addressed: true}}, look(t, w).Intents)
+		h.say(t, "bob", far, "by this bob takes part")
+		require.True(t, look(t, w).Intents[farNo].Ruled)
 		h.send(t, "alice", &sendRequest{ChannelId: h.open(t), To: ptr("role:judge")})
-		require.True(t, woken(), "a further intent reaches the role")
-		w.Role("tester")
+		require.False(t, wasWoken(w.listener), "that is not bob's role")
+		h.register(t, "bob", "judge")
+		require.True(t, wasWoken(w.listener))
+		require.True(t, look(t, w).All, "bob's role has changed")
 		h.send(t, "alice", &sendRequest{ChannelId: h.open(t), To: ptr("role:judge")})
-		require.False(t, woken())
-		w.Intents(twoNo)
-		h.say(t, "alice", one, "b")
-		require.False(t, woken(), "no longer watched")
-		h.say(t, "alice", two, "b")
-		require.True(t, woken())
+		require.True(t, wasWoken(w.listener), "a further intent reaches the role")
+		require.Len(t, look(t, w).Intents, 1)
+		h.send(t, "alice", &sendRequest{ChannelId: h.open(t), To: ptr("role:tester")})
+		require.False(t, wasWoken(w.listener), "no longer bob's role")
 		w.Close()
 		h.say(t, "alice", two, "c")
-		require.False(t, woken())
+		require.False(t, wasWoken(w.listener))
 		require.False(t, h.listensFor(wake.FeedTopic(oneNo)) || h.listensFor(wake.FeedTopic(twoNo)) || h.listensFor(wake.AgentTopic("bob")))
+		require.Empty(t, h.messaging.reaches.of)
+		require.Empty(t, h.messaging.reaches.byGroup)
 	})
+}
+
+// All watches of an agent share one listener and one reading. Each is told what has happened since its own latest look.
+func TestWatchesOfAnAgentShareAReading(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		var no [2]int64
+		var channels [2]string
+		for i := range channels {
+			channels[i] = h.open(t)
+			h.say(t, "bob", channels[i], "so that bob takes part")
+			no[i] = h.key(t, channels[i]).IntentNo
+		}
+		often, seldom := h.messaging.Watch(Watched{Agent: "bob"}), h.messaging.Watch(Watched{Agent: "bob"})
+		defer often.Close()
+		require.Len(t, h.messaging.reaches.of, 1)
+		require.Len(t, h.messaging.hub.GroupsOf(wake.FeedTopic(no[0])), 0)
+		look(t, often)
+		require.Len(t, h.messaging.hub.GroupsOf(wake.FeedTopic(no[0])), 1)
+		look(t, seldom)
+		h.say(t, "alice", channels[0], "a")
+		require.Equal(t, map[int64]Move{no[0]: {Since: 2, Addressed: true}}, look(t, often).Intents)
+		h.say(t, "alice", channels[0], "b")
+		h.say(t, "alice", channels[1], "c")
+		require.Equal(t, map[int64]Move{no[0]: {Since: 3, Addressed: true}, no[1]: {Since: 2, Addressed: true}}, look(t, often).Intents)
+		var statements atomic.Int64
+		moves, err := seldom.Look(context.WithValue(context.Background(), countedBy{}, &statements))
+		require.NoError(t, err)
+		require.Equal(t, map[int64]Move{no[0]: {Since: 2, Addressed: true}, no[1]: {Since: 2, Addressed: true}}, moves.Intents)
+		require.Zero(t, statements.Load(), "it was read before")
+		seldom.Close()
+		require.Len(t, h.messaging.reaches.of, 1)
+		h.say(t, "alice", channels[1], "d")
+		require.Equal(t, map[int64]Move{no[1]: {Since: 3, Addressed: true}}, look(t, often).Intents)
+	}, countingStatements)
+}
+
+// countedBy is the key of a context under which countingStatements finds where it counts the statements of the context.
+type countedBy struct{}
+
+// countingStatements counts the statements of contexts that ask for that.
+func countingStatements(cfg *database.Config, _ *Config) {
+	cfg.Hooks.Statement = func(ctx context.Context, _ string) func() {
+		if count, counts := ctx.Value(countedBy{}).(*atomic.Int64); counts {
+			count.Add(1)
+		}
+		return nil
+	}
+}
+
+// What others say to each other is not worth a look, until it is much. Whoever looks then is told from where on.
+func TestWatchesAreNotToldOfLittle(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		h.say(t, "bob", id, "so that bob takes part")
+		no := h.key(t, id).IntentNo
+		w := h.messaging.Watch(Watched{Agent: "bob"})
+		defer w.Close()
+		w.Subscription(7)
+		isWorth := func() bool {
+			worth, err := w.Worth(t.Context())
+			require.NoError(t, err)
+			return worth
+		}
+		require.True(t, isWorth(), "it has not looked yet")
+		look(t, w)
+		require.False(t, isWorth())
+		through := w.reach.intents[no].lastPosition
+		for what, happens := range map[string]func(){
+			"a message":         func() { h.asks(t, "alice", id, "carol") },
+			"one to a role":     func() { h.asks(t, "alice", id, "role:judge") },
+			"an event":          func() { h.log(t, h.channel(t, id).GetIntentId(), "thought") },
+			"elsewhere":         func() { h.asks(t, "alice", h.open(t), "carol") },
+			"another's waiting": func() { h.messaging.WakeSubscription(8) },
+		} {
+			happens()
+			require.False(t, isWorth(), what)
+		}
+		require.Equal(t, through+3, w.reach.intents[no].lastPosition)
+		require.Empty(t, look(t, w).Intents)
+		for what, happens := range map[string]func(){
+			"a message":       func() { h.asks(t, "alice", id, "bob") },
+			"one to everyone": func() { h.say(t, "alice", id, "hello") },
+			"one's own":       func() { h.say(t, "bob", id, "hello") },
+			"an assignment": func() {
+				_, err := h.intents.AssignAgent(asOperator(), &openintentv1.AssignAgentRequest{
+					IntentId: h.channel(t, id).GetIntentId(), AgentId: "bob",
+				})
+				require.NoError(t, err)
+			},
+			"other rules":        func() { h.admit(t, h.channel(t, id).GetIntentId(), "alice", "bob", "carol") },
+			"the agent's role":   func() { h.register(t, "bob", "tester") },
+			"a further intent":   func() { h.asks(t, "alice", h.open(t), "bob") },
+			"a waiting of one's": func() { h.messaging.WakeSubscription(7) },
+		} {
+			happens()
+			require.True(t, isWorth(), what)
+			look(t, w)
+			require.False(t, isWorth(), what)
+		}
+		through = w.reach.intents[no].lastPosition
+		for !isWorth() {
+			h.asks(t, "alice", id, "carol")
+		}
+		require.Equal(t, map[int64]Move{no: {Since: through}}, look(t, w).Intents)
+		require.Equal(t, through+quietSpan, w.reach.intents[no].lastPosition)
+	})
+}
+
+// A watch that has very much to look at looks at everything, so that nothing grows with the intents.
+func TestAWatchNotesAFewMoves(t *testing.T) {
+	var moves Moves
+	for no := range int64(maxMoves) {
+		moves.note(no, Move{Since: 7})
+		moves.note(no, Move{Since: 9, Ruled: no == 1})
+	}
+	require.Len(t, moves.Intents, maxMoves)
+	require.Equal(t, Move{Since: 7}, moves.Intents[0])
+	require.Equal(t, Move{Since: 7, Ruled: true}, moves.Intents[1])
+	moves.note(maxMoves, Move{})
+	require.Equal(t, Moves{All: true}, moves)
+	moves.note(1, Move{})
+	require.Equal(t, Moves{All: true}, moves)
 }
 
 // A change that names an agent wakes it, before anybody sends it a message there.
 func TestWatchesWakeForIntentsThatComeToNameTheAgent(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intentID, channelID := h.intent(t), h.explicit(t, "carol")
-		w := h.messaging.WatchIntents("bob")
+		w := h.messaging.Watch(Watched{Agent: "bob"})
 		t.Cleanup(w.Close)
+		look(t, w)
 		for _, named := range []struct {
 			name  string
 			cause func() error

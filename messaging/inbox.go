@@ -51,8 +51,6 @@ type inbox struct {
 	next *inboxPlace
 	// bounded is true when the page ended because it had looked at enough messages. It may have no items then.
 	bounded bool
-	// state is the inbox's state when the page was read.
-	state inboxState
 }
 
 // inboxCounts count a whole inbox, each up to maxCounted.
@@ -135,11 +133,11 @@ type inboxReader struct {
 
 // readInbox reads a page of an inbox.
 func (s *Service) readInbox(tx *database.Tx, q inboxQuery) (*inbox, error) {
-	r, state, err := s.inboxReader(tx, q)
+	r, err := s.inboxReader(tx, q)
 	if err != nil {
 		return nil, err
 	}
-	page, sifted := &inbox{state: state, counts: q.counts}, &sifting{inboxReader: r}
+	page, sifted := &inbox{counts: q.counts}, &sifting{inboxReader: r}
 	if page.counts == nil {
 		page.counts = new(inboxCounts)
 		counts := page.counts.of
@@ -184,29 +182,29 @@ func (c *inboxCounts) of(waiting []*message.Message) (enough bool, err error) {
 }
 
 // inboxReader begins to read: it finds out from where something may reach the agent.
-func (s *Service) inboxReader(tx *database.Tx, q inboxQuery) (*inboxReader, inboxState, error) {
-	state, heads, reached, err := s.inboxState(tx, q.agent)
+func (s *Service) inboxReader(tx *database.Tx, q inboxQuery) (*inboxReader, error) {
+	from, err := s.inboxSources(tx, q.agent)
 	if err != nil {
-		return nil, inboxState{}, err
+		return nil, err
 	}
-	presences := map[string]agents.Presence{q.agent: state.presence}
-	seen, err := s.reader.Snapshots(tx, heads, presences)
+	presences := map[string]agents.Presence{q.agent: from.presence}
+	seen, err := s.reader.Snapshots(tx, from.heads, presences)
 	if err != nil {
-		return nil, inboxState{}, err
+		return nil, err
 	}
 	r := &inboxReader{
-		Snapshots: seen, inboxQuery: q, names: state.names(), part: make(map[int64]bool), heads: heads, bound: s.lookedAt,
+		Snapshots: seen, inboxQuery: q, names: namesOf(from.presence), part: make(map[int64]bool), heads: from.heads, bound: s.lookedAt,
 	}
-	for _, head := range heads {
+	for _, head := range from.heads {
 		if !q.by.Scope.MayReachInto(head.IntentID) {
 			continue
 		}
 		access, now := seen.Access[head.IntentNo], head.Now()
 		if caller.IsGuest(q.agent) || access.Level(q.agent, r.operator(), now) >= intents.PermissionRead {
-			r.part[head.IntentNo] = reached.TakesPart(head.IntentNo, access, q.agent, state.presence.DepartedAt, now)
+			r.part[head.IntentNo] = from.reached.TakesPart(head.IntentNo, access, q.agent, from.presence.DepartedAt, now)
 		}
 	}
-	return r, state, nil
+	return r, nil
 }
 
 func (r *inboxReader) operator() bool { return message.ActsAsOperator(r.by, r.agent) }

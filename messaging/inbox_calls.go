@@ -1,7 +1,6 @@
 package messaging
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -64,20 +63,22 @@ func speaker(ctx context.Context, named string) (c caller.Caller, agent string, 
 	return c, named, err
 }
 
-// awaitInbox reads a page of an inbox. While the page is empty, it waits for one that is not, which the watch of the inbox reads
-// for it (inbox_watch.go). If the page is empty even at the end of the wait, that is no error.
-func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Duration) (page *inbox, err error) {
-	if page, err = s.lookIntoInbox(ctx, q); err != nil || len(page.items) > 0 || patience == 0 {
-		return page, err
+// awaitInbox reads a page of an inbox. A call with patience waits for a page that is not empty, which the watch of the inbox reads for it
+// (inbox_watch.go). If the page is empty even at the end of the wait, that is no error.
+func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Duration) (*inbox, error) {
+	if patience == 0 {
+		return s.lookIntoInbox(ctx, q)
 	}
-	page.state = inboxState{} // the watch has its own
 	waiting := wait{until: s.db.Now().Add(patience)}
 	joined := s.inboxes.join(q)
 	defer s.inboxes.leave(joined)
 	for {
 		remaining := waiting.remaining(s.db.Now())
 		if remaining <= 0 {
-			return cmp.Or(s.inboxes.leave(joined), page), nil
+			if latest := s.inboxes.leave(joined); latest != nil {
+				return latest, nil
+			}
+			return s.lookIntoInbox(ctx, q) // the watch has not come to it
 		}
 		timer := time.NewTimer(min(remaining, s.lookAgain))
 		select {
@@ -95,7 +96,6 @@ func (s *Service) awaitInbox(ctx context.Context, q inboxQuery, patience time.Du
 // lookIntoInbox reads a page. While pages are empty because each looked at enough, a call that waits goes on with the next one; each is
 // a reading of its own, so that other calls get their turns in between.
 func (s *Service) lookIntoInbox(ctx context.Context, q inboxQuery) (page *inbox, err error) {
-	var first *inbox
 	for {
 		err = s.db.ReadFor(ctx, q.by.Reader(), func(tx *database.Tx) (err error) {
 			page, err = s.readInbox(tx, q)
@@ -104,10 +104,6 @@ func (s *Service) lookIntoInbox(ctx context.Context, q inboxQuery) (page *inbox,
 		if err != nil {
 			return nil, err
 		}
-		if first == nil {
-			first = page
-		}
-		page.state = first.state // what came since then may lie before this page
 		if len(page.items) > 0 || !page.bounded || !s.db.Now().Before(q.until) {
 			return page, nil
 		}

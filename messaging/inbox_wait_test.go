@@ -159,12 +159,12 @@ func TestInboxWaitIsWokenByTheOtherReplica(t *testing.T) {
 	})
 }
 
-// watchInbox watches an inbox by hand. The watch has read the agent's state.
+// watchInbox watches an inbox by hand. The watch has looked once.
 func (h *house) watchInbox(t *testing.T, agent string) *inboxWatch {
-	listener := h.messaging.hub.ListenNoting(wake.AgentTopic(agent), wake.AudienceTopic(agent))
-	t.Cleanup(listener.Close)
-	watch := &inboxWatch{agent: agent, service: h.messaging, listener: listener, listened: make(map[int64]struct{})}
-	require.NoError(t, watch.refresh(context.Background(), false))
+	watch := &inboxWatch{agent: agent, service: h.messaging, watch: h.messaging.Watch(Watched{Agent: agent})}
+	t.Cleanup(watch.watch.Close)
+	require.NoError(t, watch.look(context.Background()))
+	require.True(t, watch.differs)
 	return watch
 }
 
@@ -176,12 +176,8 @@ func TestInboxMayDiffer(t *testing.T) {
 		h.reply(t, "b", channelID, h.asks(t, "a", channelID, "b").GetId(), "")
 		watch := h.watchInbox(t, "b")
 		differs := func() bool {
-			select {
-			case <-watch.listener.Woken():
-			default:
-			}
 			watch.differs = false
-			require.NoError(t, watch.refresh(context.Background(), false))
+			require.NoError(t, watch.look(context.Background()))
 			return watch.differs
 		}
 		require.False(t, differs())

@@ -9,16 +9,14 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	"openintent/fault"
-	"openintent/messaging/wake"
 )
 
 // slowLooks is how many turns of the slow timer pass until a watch reads the pages of its waits although nothing seems to have
 // come. The state says whether anything has, so this only makes sure.
 const slowLooks = 12
 
-// inboxWatches are the agents for whose inboxes calls wait here. All waits for one inbox share a watch: one listener, one state,
-// and one goroutine that reads. So a further wait costs the same, however many intents reach the agent, and waking it costs no
-// read of its own.
+// inboxWatches are the agents for whose inboxes calls wait here. All waits for one inbox share a watch, and one goroutine that reads. So a
+// further wait costs the same, however many intents reach the agent, and waking it costs no read of its own.
 type inboxWatches struct {
 	service *Service
 	running sync.WaitGroup
@@ -31,12 +29,12 @@ type inboxWatches struct {
 //
 //	wake-ups ──> which intents have changed? ──> anything for the agent? ──> a page for each query ──> its waits
 //
-// Whatever is committed after the watch has read the agent's state wakes it, because it listens before it reads. A wait that
-// joins has yet to see what came between its first look and now, so the next turn reads its page in any case.
+// Whatever is committed after the watch has looked wakes it. A wait that joins has yet to see what came between its first look and now,
+// so the next turn reads its page in any case.
 type inboxWatch struct {
-	agent    string
-	service  *Service
-	listener *wake.Listener
+	agent   string
+	service *Service
+	watch   *Watch
 	// ctx ends when nobody waits any more.
 	ctx context.Context
 	end context.CancelFunc
@@ -46,12 +44,7 @@ type inboxWatch struct {
 	// queries are what the waits wait for. The mutex of inboxWatches guards them.
 	queries map[string]*inboxWaits
 
-	// The rest is the goroutine's own. state is what the watch knows of the agent, and listened the intents that it listens for.
-	state    inboxState
-	begun    bool
-	listened map[int64]struct{}
-	role     string
-	// differs is true until the pages have been read that may differ.
+	// The rest is the goroutine's own. differs is true until the pages have been read that may differ.
 	differs bool
 	// ticks counts the turns of the slow timer since all pages were read.
 	ticks int
@@ -61,8 +54,10 @@ type inboxWatch struct {
 type inboxWaits struct {
 	query inboxQuery
 	calls map[*inboxWait]struct{}
-	// fresh is true while the page has not been read since the last of them joined. latest is the page, nil before it was read.
+	// fresh is true while the page has not been read since the last of them joined. begun is how many readings of it have begun, and latest
+	// is the page as the last of them found it, if that was empty.
 	fresh  bool
+	begun  int
 	latest *inbox
 }
 
@@ -70,6 +65,8 @@ type inboxWaits struct {
 type inboxWait struct {
 	watch *inboxWatch
 	key   string
+	// begun is how many readings of its page had begun when it joined. These may lack what the caller knows already.
+	begun int
 	// came gets a page that is not empty, or why there will be none.
 	came chan inboxCame
 }
@@ -92,8 +89,7 @@ func (w *inboxWatches) join(q inboxQuery) *inboxWait {
 	if watch == nil {
 		watch = &inboxWatch{
 			agent: q.agent, service: w.service, joined: make(chan struct{}, 1), queries: make(map[string]*inboxWaits),
-			listener: w.service.hub.ListenNoting(wake.AgentTopic(q.agent), wake.AudienceTopic(q.agent)),
-			listened: make(map[int64]struct{}),
+			watch: w.service.Watch(Watched{Agent: q.agent}),
 		}
 		watch.ctx, watch.end = context.WithCancel(context.Background())
 		w.of[q.agent] = watch
@@ -108,7 +104,7 @@ func (w *inboxWatches) join(q inboxQuery) *inboxWait {
 	if q.until.After(waits.query.until) {
 		waits.query.until = q.until // the page is read for whoever waits longest
 	}
-	waits.calls[joined], waits.fresh = struct{}{}, true
+	waits.calls[joined], waits.fresh, joined.begun = struct{}{}, true, waits.begun
 	select {
 	case watch.joined <- struct{}{}:
 	default:
@@ -116,13 +112,15 @@ func (w *inboxWatches) join(q inboxQuery) *inboxWait {
 	return joined
 }
 
-// leave ends a wait. It returns the latest page for it, and nil if none was read.
+// leave ends a wait. It returns the latest page for it, and nil if none was read since it joined.
 func (w *inboxWatches) leave(left *inboxWait) (latest *inbox) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	watch := left.watch
 	if waits := watch.queries[left.key]; waits != nil {
-		latest = waits.latest
+		if waits.begun > left.begun {
+			latest = waits.latest
+		}
 		if delete(waits.calls, left); len(waits.calls) == 0 {
 			delete(watch.queries, left.key)
 		}
@@ -130,21 +128,20 @@ func (w *inboxWatches) leave(left *inboxWait) (latest *inbox) {
 	if len(watch.queries) == 0 && w.of[watch.agent] == watch {
 		delete(w.of, watch.agent)
 		watch.end()
-		watch.listener.Close()
+		watch.watch.Close()
 	}
 	return latest
 }
 
 // run takes turns until nobody waits any more.
 func (w *inboxWatch) run(all *inboxWatches) {
-	defer w.listener.Close() // a turn under way may have listened for more
 	timer := time.NewTimer(w.service.lookAgain)
 	defer timer.Stop()
 	for {
 		tick := false
 		select {
 		case <-w.joined:
-		case <-w.listener.Woken():
+		case <-w.watch.C():
 		case <-timer.C:
 			tick = true
 		case <-w.ctx.Done():
@@ -155,10 +152,10 @@ func (w *inboxWatch) run(all *inboxWatches) {
 		switch {
 		case err == nil, w.ctx.Err() != nil:
 		case database.IsUnavailable(err):
-			w.begun = false // what woke this turn is forgotten, so the next one reads everything
+			w.differs = true // what woke this turn is forgotten
 			w.service.logger.Warn("calls that wait for an inbox could not look into it; they look again", "error", err)
 		default:
-			w.begun = false
+			w.differs = true
 			all.deliver(w.all(all), inboxCame{err: err})
 		}
 	}
@@ -171,7 +168,7 @@ func (w *inboxWatch) turn(all *inboxWatches, tick bool) (err error) {
 	if !ok {
 		return nil
 	}
-	if err := w.refresh(reading, tick); err != nil {
+	if err := w.look(reading); err != nil {
 		return err
 	}
 	if w.ticks++; !tick {
@@ -233,19 +230,23 @@ func (w *inboxWatch) due(watches *inboxWatches) (due []*inboxWaits) {
 	defer watches.mutex.Unlock()
 	for _, waits := range w.queries {
 		if waits.fresh || w.differs {
-			waits.fresh = false
+			waits.fresh, waits.latest = false, nil
+			waits.begun++
 			due = append(due, waits)
 		}
 	}
 	return due
 }
 
-// deliver ends waits. The calls leave by themselves.
+// deliver ends waits, by what came of the reading that has begun last. The calls leave by themselves.
 func (w *inboxWatches) deliver(to []*inboxWaits, came inboxCame) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	for _, waits := range to {
 		for call := range waits.calls {
+			if came.err == nil && call.begun >= waits.begun {
+				continue // it has joined since the reading began
+			}
 			select {
 			case call.came <- came:
 			default: // it has been told before
@@ -258,6 +259,5 @@ func (w *inboxWatches) deliver(to []*inboxWaits, came inboxCame) {
 func (w *inboxWatches) saw(waits *inboxWaits, page *inbox) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	page.state = inboxState{} // the watch has it
 	waits.latest = page
 }

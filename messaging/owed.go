@@ -39,7 +39,7 @@ func (s *Service) ListObligations(
 	q := inboxQuery{by: c, agent: agent, after: after, limit: page.Limit()}
 	answer := &openintentv1.ListObligationsResponse{}
 	err = s.db.ReadHeavy(ctx, c.Reader(), func(tx *database.Tx) error {
-		r, _, err := s.inboxReader(tx, q)
+		r, err := s.inboxReader(tx, q)
 		if err != nil {
 			return err
 		}

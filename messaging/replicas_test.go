@@ -224,11 +224,11 @@ func TestWatchesWakeForTheOtherReplica(t *testing.T) {
 	t.Parallel()
 	one, other := newReplicas(t, notified)
 	id, further := one.open(t), one.open(t)
-	key := one.key(t, id)
 	one.register(t, "bob", "")
-	watch := one.messaging.WatchIntents("bob")
+	one.say(t, "bob", id, "so that bob takes part")
+	watch := one.messaging.Watch(Watched{Agent: "bob"})
 	defer watch.Close()
-	watch.Intents(key.IntentNo)
+	look(t, watch)
 	watch.Subscription(7)
 	for name, happens := range map[string]func(){
 		"a message":              func() { other.say(t, "alice", id, "something") },

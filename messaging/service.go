@@ -14,6 +14,7 @@ import (
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/loop"
 	"openintent/messaging/following"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
@@ -94,8 +95,11 @@ type Service struct {
 	writer *writing.Writer
 	tails  *following.Tails
 	offers *offers
-	// inboxes are those for which calls wait here.
+	// inboxes are those for which calls wait here. reaches are what is kept of the agents that something here watches, and looking looks
+	// for what wake-ups did not tell them.
 	inboxes *inboxWatches
+	reaches *keptReaches
+	looking *loop.Loop
 	piles   *piles
 
 	followAgent AgentFollower
@@ -131,6 +135,8 @@ func New(cfg Config) *Service {
 		s.relay = wake.NewRelay(s.db, s.logger, cfg.ObserveNotifications, s.hub)
 	}
 	s.inboxes = &inboxWatches{service: s, of: make(map[string]*inboxWatch)}
+	s.reaches = newKeptReaches(s)
+	s.looking = loop.New("look for what no wake-up announced", s.lookAgain, s.logger, s.LookForMissed)
 	losses := newLossLog(s.logger, s.db.Now, cfg.ObserveLoss)
 	s.writer = writing.New(writing.Config{
 		DB: s.db, Intents: s.intents, Channels: s.channels, Hub: s.hub, Logger: s.logger,
@@ -216,6 +222,7 @@ func (s *Service) Start() {
 	}
 	s.writer.Start()
 	s.offers.loop.Start()
+	s.looking.Start()
 }
 
 // Stop refuses further messages, and returns when all messages that were taken are committed. Waits and streams end with
@@ -224,6 +231,7 @@ func (s *Service) Stop() {
 	s.writer.Stop()
 	s.tails.Stop()
 	s.inboxes.running.Wait()
+	s.looking.Stop()
 	s.offers.stop()
 	if s.relay != nil {
 		s.relay.Stop() // last, because it tells of the last commits

@@ -359,7 +359,7 @@ func TestAStreamDoesNotWaitForRoomThatCameMeanwhile(t *testing.T) {
 		settler: newSettler(nil, nil), next: 2, end: 100, given: 1, unsettled: []sentDelivery{{1, processTime()}},
 		unfinished: map[int64]unfinishedDelivery{1: {}}, acknowledged: make(map[int64]struct{}),
 	}
-	looked, err := l.state()
+	looked, err := l.state(nil)
 	require.NoError(t, err)
 	require.Equal(t, 1, looked.unsettled)
 	require.True(t, l.note([]int64{1}))

@@ -25,8 +25,9 @@ func (st *deliveryStream) goAhead(ctx context.Context) error {
 		no: st.sub.no, id: st.sub.id, subscriber: st.sub.subscriber, name: st.consumer.name, settler: st.service.settler, wake: st.watch.Wake,
 		longest:    min(longestSettleDelay, st.sub.acknowledgeTime()/2),
 		unfinished: make(map[int64]unfinishedDelivery), acknowledged: make(map[int64]struct{}), moved: make(map[int64]struct{}),
+		positions: make(map[int64]int64), stored: make(map[int64]int64),
 	}
-	err := st.service.changes.change(ctx, l.no, wanted{positions: true}, func(c *change) error {
+	err := st.service.changes.change(ctx, l.no, wanted{}, func(c *change) error {
 		locked := c.locked
 		if err := locked.admits(l.name, c.now); err != nil {
 			return err
@@ -35,17 +36,11 @@ func (st *deliveryStream) goAhead(ctx context.Context) error {
 		l.next, l.end = locked.lastNumber+1, locked.lastNumber+blockSize
 		l.given, l.settled = locked.offeredThrough, locked.offeredThrough
 		l.last, locked.reservedThrough = locked.lastNumber, l.end
-		l.stored = c.positions
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	l.positions = make(map[int64]int64, len(l.stored))
-	for intentNo, position := range l.stored {
-		l.positions[intentNo] = max(position, st.gatherer.scanned[intentNo])
-	}
-	clear(st.gatherer.scanned)
 	st.ledger, st.gatherer.ledger = l, l
 	st.service.settler.open(l)
 	return nil
@@ -58,6 +53,7 @@ func (st *deliveryStream) stopAhead(ctx context.Context) (settled bool) {
 		return true
 	}
 	st.ledger, st.gatherer.ledger = nil, nil
+	st.gatherer.beginPass() // what the ledger has passed may not be stored
 	settled = l.idle()
 	if !settled {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasePatience)
@@ -97,6 +93,9 @@ func (st *deliveryStream) deliverAhead(ctx context.Context, seen *progress) (wai
 			if sent += count; err != nil {
 				return 0, err
 			}
+			if done {
+				delete(st.gatherer.behind, seen.backlogs[i].intentNo)
+			}
 		}
 	}
 	full := sent >= room
@@ -106,7 +105,7 @@ func (st *deliveryStream) deliverAhead(ctx context.Context, seen *progress) (wai
 	case ended && int(o.unfinished)+unsettled+sent == 0:
 		err = errChannelClosed
 	}
-	if err != nil || (full || ended) && !st.ledger.await(seen.ahead) {
+	if err != nil || seen.more && !full || (full || ended) && !st.ledger.await(seen.ahead) {
 		return 0, err
 	}
 	if wait = st.pause(o, full); unsettled+sent > 0 { // these are due again before the stream looks the next time
@@ -136,7 +135,7 @@ func (st *deliveryStream) sendPage(
 	after := st.ledger.position(b.intentNo)
 	page, err := st.service.readPage(ctx, st.sub, st.sub.filter.Attention, b.intentNo, after, min(room, gatherPage))
 	if isRefusal(err) && st.sub.wide() {
-		st.gatherer.refused[b.intentNo] = b.epoch
+		st.gatherer.refuse(b)
 		return 0, true, false, nil
 	}
 	if err != nil {

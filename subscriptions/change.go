@@ -11,8 +11,6 @@ import (
 type wanted struct {
 	// intentNo asks how far this intent was gathered; 0 asks nothing.
 	intentNo int64
-	// positions asks that for all intents.
-	positions bool
 	// numbers are those of the deliveries that it has to know.
 	numbers []int64
 	// unfinished is true if it has to know all unfinished deliveries, which are at most a window.
@@ -34,9 +32,8 @@ type change struct {
 	// locked is the subscription. What the decision changes of its progress (storedProgress) is stored.
 	locked *subscription
 
-	// position is how far the wanted intent was gathered, and positions is how far each intent was.
-	position  int64
-	positions map[int64]int64
+	// position is how far the wanted intent was gathered.
+	position int64
 	// rows are the wanted deliveries that there are, unfinished are all unfinished ones, and waits is what waits. The deliveries are in
 	// the order of their numbers.
 	rows, unfinished []delivery

@@ -22,7 +22,7 @@ func lockChanges(tx *database.Tx, clause string, nos []int64, wants []wanted) (m
 		Scan: func(row database.Row) error {
 			s, err := scanSubscription(row)
 			if err == nil {
-				found[s.no] = &change{tx: tx, locked: s, before: s.storedProgress(), positions: make(map[int64]int64)}
+				found[s.no] = &change{tx: tx, locked: s, before: s.storedProgress()}
 			}
 			return err
 		},
@@ -39,16 +39,13 @@ func lockChanges(tx *database.Tx, clause string, nos []int64, wants []wanted) (m
 // prepareWanted returns the statements that read what is wanted, one for each kind of it. They put it into those changes that were found.
 func prepareWanted(tx *database.Tx, nos []int64, wants []wanted, found map[int64]*change) (statements []database.Statement) {
 	var numbered, gathered pairs
-	var positions, unfinished, waits []int64
+	var unfinished, waits []int64
 	for i, want := range wants {
 		for _, number := range want.numbers {
 			numbered.add(nos[i], number)
 		}
 		if want.intentNo != 0 {
 			gathered.add(nos[i], want.intentNo)
-		}
-		if want.positions {
-			positions = append(positions, nos[i])
 		}
 		if want.unfinished {
 			unfinished = append(unfinished, nos[i])
@@ -59,13 +56,6 @@ func prepareWanted(tx *database.Tx, nos []int64, wants []wanted, found map[int64
 	}
 	if len(gathered.nos) > 0 {
 		statements = append(statements, preparePositionsOf(tx, gathered, found))
-	}
-	if len(positions) > 0 {
-		statements = append(statements, preparePositions(tx, positions, func(no, intentNo, position int64) {
-			if c := found[no]; c != nil {
-				c.positions[intentNo] = position
-			}
-		}))
 	}
 	if len(numbered.nos) > 0 {
 		rows, args := tx.InRows(numbered.keys("d.subscription_no", "d.number")...)

@@ -175,7 +175,7 @@ func (s *Service) store(ctx context.Context, draft *subscription) error {
 			return err
 		}
 		if draft.posted() {
-			tx.AfterCommit(func() { s.poster.follow(postedSubscription{draft.no, draft.subscriber, draft.wide()}) })
+			tx.AfterCommit(func() { s.poster.follow(postedSubscription{draft.no, draft.subscriber, draft.intentNo}) })
 		}
 		return s.begin(tx, draft)
 	})
@@ -204,7 +204,7 @@ func (s *Service) begin(tx *database.Tx, draft *subscription) error {
 		if err != nil {
 			return err
 		}
-		intentNos, err = reading.ReachingIntents(tx, draft.subscriber, heldRole(presences[draft.subscriber]))
+		intentNos, err = reading.ReachingIntents(tx, draft.subscriber, presences[draft.subscriber].Role())
 		if err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"openintent/database"
-	"openintent/intents"
 )
 
 const deliveryColumns = `d.number, d.intent_no, d.position, d.channel_no, d.attempts, d.due_at, d.given_up_at, d.dead_at,
@@ -58,9 +57,9 @@ func deliveriesNumbered(tx *database.Tx, no int64, numbers []int64) (*[]delivery
 	return prepareDeliveries("d.subscription_no = ? AND "+in, "", no, argument)
 }
 
-// deliveriesAfter reads the deliveries of an agent's own log that come after a number.
-func deliveriesAfter(tx *database.Tx, no, number int64, limit int) ([]delivery, error) {
-	return deliveries(tx, "d.subscription_no = ? AND d.number > ?", " LIMIT ?", no, number, limit)
+// deliveriesAfter reads the deliveries of an agent's own log that come after a number, up to another one.
+func deliveriesAfter(tx *database.Tx, no, number, through int64, limit int) ([]delivery, error) {
+	return deliveries(tx, "d.subscription_no = ? AND d.number > ? AND d.number <= ?", " LIMIT ?", no, number, through, limit)
 }
 
 // insertDeliveries stores deliveries that were gathered at a time, each for the subscription with the number in nos.
@@ -144,38 +143,6 @@ func numbersOf(rows []delivery) []int64 {
 		numbers[i] = d.number
 	}
 	return numbers
-}
-
-// preparePositions returns the statement that reads how far each intent was gathered. It calls a function with each position.
-func preparePositions(tx *database.Tx, nos []int64, found func(no, intentNo, position int64)) database.Statement {
-	in, argument := tx.In("subscription_no", nos)
-	return database.Statement{
-		SQL:  "SELECT subscription_no, intent_no, position FROM subscription_positions WHERE " + in,
-		Args: []any{argument},
-		Scan: func(row database.Row) error {
-			var no, intentNo, position int64
-			err := row.Scan(&no, &intentNo, &position)
-			found(no, intentNo, position)
-			return err
-		},
-	}
-}
-
-// prepareFollowed returns the statement that reads the head of the one intent that a subscription follows, and where it puts
-// the head. For a wide subscription it finds nothing.
-func prepareFollowed(no int64) (map[int64]intents.State, database.Statement) {
-	found := make(map[int64]intents.State)
-	return found, database.Statement{
-		SQL: "SELECT h.intent_no, h.last_position, h.epoch FROM subscriptions s JOIN intent_heads h ON h.intent_no = s.intent_no" +
-			" WHERE s.subscription_no = ?",
-		Args: []any{no},
-		Scan: func(row database.Row) error {
-			var state intents.State
-			err := row.Scan(&state.IntentNo, &state.LastPosition, &state.Epoch)
-			found[state.IntentNo] = state
-			return err
-		},
-	}
 }
 
 // insertPositions stores the positions at which a new subscription begins.

@@ -67,18 +67,22 @@
 // gathers, and nothing is written while a window grows. What messages ask of the subscriber decides, as of the time of gathering. If an
 // edit makes a message too important for a digest, the next look takes it out (windows_edits.go).
 //
-// Each replica's poster examines the subscriptions whose deliveries are posted (posting.go). It examines one when a wake-up or
-// the monitor announces something new and when a post is due, and otherwise only rarely. A subscription with due deliveries
+// Each replica's poster examines the subscriptions whose deliveries are posted (posting.go). It examines one when a wake-up
+// announces something new and when a post is due, and otherwise only rarely. A subscription with due deliveries
 // waits in the queue of its endpoint. A dispatch acquires the lease, posts the deliveries, and stores which of them were
 // delivered. It posts the deliveries of one channel one after the other, and those of several channels simultaneously. A failed
 // post is due again after a pause that grows with each attempt. It becomes a dead letter after the last attempt, or when the
 // endpoint answers that it is gone. While the endpoint's circuit is open, nothing is posted.
 //
 // An agent's own log is named `default` and is created when it is first used. All streams of the agent, on all replicas, share
-// it. Each stream is a cursor over its numbers. Nobody acknowledges its deliveries, and they are kept for a day. A cursor that
+// it. Each replica has one gatherer for it (own_log_numbers.go), which numbers what is new and tells the streams. Each stream is a cursor over
+// the numbers. It takes what was just numbered, or reads it. Nobody acknowledges its deliveries, and they are kept for a day. A cursor that
 // is older than the oldest delivery continues there. The log has no filter; each stream has one. When the agent gains access to
 // messages, its streams deliver the open requests that lie before their cursors and are not in the log. These deliveries get no
 // new numbers (own_log_backfill.go).
+//
+//	intents' logs ──look──> numbers ──┬──> stream
+//	                                  └──> stream
 //
 // # Group commits
 //
@@ -96,29 +100,22 @@
 //
 // # Looks
 //
-// A look of a stream of an agent's own log reads no more than the intents that woke the stream, and those that it has not gathered to
-// their ends (progress_moved.go). It reads from where something reaches the agent, and all heads there, only if that may have changed:
-// when an intent begins to reach the agent, when rules or the agent's record change, when the monitor wakes it, and when it looks
-// without a wake-up. So what a message costs does not grow with the intents that reach its reader. The other receivers read all of it in
-// each look.
+// Every receiver (a fetch, a stream, an agent's own log, the poster) looks in the same way (progress.go). It has a watch, which tells in which
+// intents something may have happened, by a reading that all watches of the agent share (package messaging). The look reads the
+// subscription, and of these intents and of those that are not gathered to their ends how far they have come and how far they are gathered. So
+// what a message costs does not grow with the intents that reach its reader.
 //
-// # Changes without a wake-up
+// At first, when the agent's record has changed or commits may have been lost, and every few minutes, a gatherer makes a pass: some looks that
+// together go through all intents that reach the subscriber, by their numbers, and find those that have grown. A look finds a bounded number of
+// them, and gathers them before it goes on. So what a receiver remembers is bounded, too, and a subscriber that is far behind gets its
+// deliveries early.
 //
-// Wake-ups can be lost. The monitor finds the changes that they did not announce, for all streams of own logs and all posted
-// subscriptions of a replica together (monitor.go). Each time the slow timer fires, it reads the heads that changed since the
-// last time. It wakes the observers that saw such a head in another state, and those that such an intent has begun to reach.
-// For the streams it also reads their agents' records and the last numbers of their logs. So an idle stream costs two key
-// lookups in each poll, an idle posted subscription costs its row in the list of all of them, and a changed head is read once
-// for all observers. Each observer still looks without a wake-up after some minutes.
+//	watch ──moved──┐
+//	behind ────────┼──> look: subscription, heads, positions ──> backlogs ──> gather
+//	pass ──page────┘
 //
-//	heads by when they changed ──> monitor ──┬──> observers that saw another state
-//	                                         └──> observers that the intent newly reaches
-//
-// The database stores in which span of ten seconds a head changed. So the updates of a busy head within one span leave the
-// index alone. The stored time is when the transaction decided, before its commit, and heads do not commit in the order of
-// these times. So each poll looks back a minute further than the previous poll, which is longer than a transaction lasts, and
-// skips the heads that have not changed since. When a head becomes too old for that minute, the monitor reads it once more,
-// because its latest change may have been lost with its commit.
+// What no wake-up announced in the intents wakes the watches a while later. What else only the database knows, the room looks for each time the
+// slow timer fires: own logs to which another replica has added numbers, and posted subscriptions (below).
 //
 // The poster keeps the subscriptions that it must examine at a certain time in its schedule, a heap (schedule.go). So a
 // wake-up costs work only for the subscriptions that it concerns, however many others rest. Each time the slow timer fires, the

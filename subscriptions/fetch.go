@@ -18,7 +18,7 @@ func (s *Service) FetchDeliveries(
 	if err != nil {
 		return nil, err
 	}
-	r := s.newReceiver(sub)
+	r := s.receiverFor(sub, false)
 	defer r.close()
 	patience, cancel := context.WithTimeout(ctx, time.Duration(req.GetWaitSeconds()*float64(time.Second)))
 	defer cancel()
@@ -30,7 +30,7 @@ func (s *Service) FetchDeliveries(
 		if len(found) > 0 || req.GetWaitSeconds() == 0 {
 			return &openintentv1.FetchDeliveriesResponse{Deliveries: found}, nil
 		}
-		if _, err := r.wait(patience, wait); err != nil {
+		if err := r.wait(patience, wait); err != nil {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
@@ -39,15 +39,28 @@ func (s *Service) FetchDeliveries(
 	}
 }
 
-// fetch receives due deliveries, up to a limit and up to the size of one answer.
+// fetch receives due deliveries, up to a limit and up to the size of one answer. It looks until it finds some or has looked at everything.
 func (r *receiver) fetch(ctx context.Context, limit int) (found []*openintentv1.SubscriptionDelivery, wait time.Duration, err error) {
-	seen, err := r.refresh(ctx)
-	if err != nil {
-		return nil, 0, err
+	for more := true; more && len(found) == 0; {
+		seen, err := r.refresh(ctx)
+		if err != nil {
+			return nil, 0, err
+		}
+		if seen.sub.leasedByOther("", seen.now) {
+			return nil, 0, errInUse
+		}
+		if found, wait, err = r.fetchFrom(ctx, seen, limit); err != nil {
+			return nil, 0, err
+		}
+		more = seen.more && !r.gatherer.full
 	}
-	if seen.sub.leasedByOther("", seen.now) {
-		return nil, 0, errInUse
-	}
+	return found, wait, nil
+}
+
+// fetchFrom is fetch after one look.
+func (r *receiver) fetchFrom(
+	ctx context.Context, seen *progress, limit int,
+) (found []*openintentv1.SubscriptionDelivery, wait time.Duration, err error) {
 	for size := 0; len(found) < limit && size < pageBytes; {
 		parcels, pause, err := r.receive(ctx, seen, "", limit-len(found), maxUnfinished, size)
 		switch {

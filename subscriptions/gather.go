@@ -33,31 +33,43 @@ const fenced = "none"
 // page under the subscription's lock, and only if nobody has moved the intent's position since; otherwise somebody else has
 // numbered the page.
 type gatherer struct {
-	service *Service
-	no      int64
+	service    *Service
+	no         int64
+	subscriber string
+	// intentNo is the only intent that the subscription follows, or 0.
+	intentNo int64
 	// consumer is the stream that gathers; it is empty for a fetch and for the poster. ledger is the stream's while it is ahead.
 	consumer string
 	ledger   *ledger
 	// scanned is how far this gatherer has read beyond the stored positions without finding anything.
 	scanned map[int64]int64
-	// refused contains the intents to which the subscriber has no access, with the epoch of the rules that refused it.
+	// refused contains the intents to which the subscriber has no access, with the epoch of the rules that refused it. What does not fit is
+	// asked again whenever something happens there.
 	refused  map[int64]int64
 	presence agents.Presence
-	// reaching are the intents from which something may reach the subscriber of a wide subscription, as they were last read.
-	reaching []int64
-	// states are those of the latest whole reading, and behind the intents that the latest reading found not gathered to their ends
-	// (readMoved).
-	states map[int64]intents.State
-	behind map[int64]struct{}
+	// passing is true until a pass has gone through all intents that reach the subscriber, and passed is how far it has come. behind are the
+	// intents that the latest look found not gathered to their ends (progress.go).
+	passing   bool
+	passed    int64
+	passBegan time.Time
+	behind    map[int64]struct{}
+	// lastNumber is the newest number as the latest look found it.
+	lastNumber int64
 	// annotations tells whether scanned was read with annotations.
 	annotations bool
 	// full is true when the window was too full to gather everything the last time.
 	full bool
 }
 
-func (s *Service) newGatherer(no int64) *gatherer {
-	return &gatherer{service: s, no: no, scanned: make(map[int64]int64), refused: make(map[int64]int64)}
+func (s *Service) newGatherer(no int64, subscriber string, intentNo int64) *gatherer {
+	return &gatherer{
+		service: s, no: no, subscriber: subscriber, intentNo: intentNo, passing: intentNo == 0, passBegan: processTime(),
+		scanned: make(map[int64]int64), refused: make(map[int64]int64),
+	}
 }
+
+// wide reports whether the subscription follows everything that reaches the subscriber.
+func (g *gatherer) wide() bool { return g.intentNo == 0 }
 
 // numbered is an entry together with the delivery that was made from it.
 type numbered struct {
@@ -73,14 +85,37 @@ func (g *gatherer) noteLosses(states map[int64]intents.State) {
 	})
 }
 
-// forgetUnreached drops what the gatherer knows about intents that no longer reach the subscriber. reaching is sorted.
-func (g *gatherer) forgetUnreached(reaching []int64) {
-	gone := func(intentNo, _ int64) bool {
-		_, still := slices.BinarySearch(reaching, intentNo)
-		return !still
+// refuse notes that the subscriber has no access to an intent, so that nothing is gathered from there.
+func (g *gatherer) refuse(b *backlog) {
+	if delete(g.behind, b.intentNo); len(g.refused) < maxBehind {
+		g.refused[b.intentNo] = b.epoch
 	}
-	maps.DeleteFunc(g.scanned, gone)
-	maps.DeleteFunc(g.refused, gone)
+}
+
+// storeScanned stores how far the gatherer has read without finding anything, when these are very many intents. So the next one need not
+// read them again.
+func (g *gatherer) storeScanned(ctx context.Context, sub *subscription) error {
+	if len(g.scanned) < maxBehind {
+		return nil
+	}
+	var scanned places
+	for intentNo, through := range g.scanned {
+		scanned.add(g.no, intentNo, through)
+	}
+	err := g.service.changes.change(ctx, g.no, wanted{}, func(c *change) error {
+		if !c.locked.active(c.now) || c.locked.filter.Annotations != sub.filter.Annotations {
+			return nil
+		}
+		if err := c.beginNumbering(g.consumer); err != nil {
+			return err
+		}
+		c.also(scanned.advance(c.tx)...)
+		return nil
+	})
+	if err == nil {
+		clear(g.scanned)
+	}
+	return err
 }
 
 // step gathers one page of a backlog and returns what this gatherer has numbered from it. done is true when nothing is left of
@@ -96,7 +131,7 @@ func (g *gatherer) step(
 		recalled, err = g.service.recalled(ctx, sub, b.intentNo, after, page.Through)
 	}
 	if isRefusal(err) && sub.wide() {
-		g.refused[b.intentNo] = b.epoch
+		g.refuse(b)
 		return nil, true, false, nil
 	}
 	if err != nil {
@@ -136,15 +171,16 @@ func isRefusal(err error) bool {
 // number gives the entries of a page the subscription's next numbers. It numbers nothing if somebody else has gathered beyond the beginning
 // of the page, or if the page was read without annotations and the subscription numbers them by now. In the second case the given
 // subscription says so from then on. In a subscription with windows, found only tells how many entries were taken. stored is how far the
-// intent is gathered afterwards. Nobody but the consumer with the lease numbers what a stream may receive; an empty consumer stands for a
-// fetch.
+// intent is gathered afterwards, and the given subscription says what the newest number is. Nobody but the consumer with the lease numbers
+// what a stream may receive; an empty consumer stands for a fetch.
 func (s *Service) number(
 	ctx context.Context, sub *subscription, consumer string, intentNo, after, through int64, entries []reading.Entry,
 ) (found []numbered, stored int64, err error) {
-	include := sub.include
+	include, last := sub.include, sub.lastNumber
 	want := wanted{intentNo: intentNo, waiting: sub.windowed()}
 	err = s.changes.change(ctx, sub.no, want, func(c *change) error {
 		found, stored, include = nil, through, sub.include
+		defer func() { last = c.locked.lastNumber }()
 		switch {
 		case !c.locked.active(c.now):
 			return errEnded
@@ -165,6 +201,7 @@ func (s *Service) number(
 		return nil
 	})
 	sub.including(include)
+	sub.lastNumber = max(sub.lastNumber, last)
 	return found, stored, err
 }
 
@@ -228,8 +265,9 @@ func (g *gatherer) gather(ctx context.Context, seen *progress) (ended bool, err 
 			}
 			seen.unfinished += int64(len(found))
 		}
+		delete(g.behind, b.intentNo)
 	}
-	return ended, nil
+	return ended, g.storeScanned(ctx, seen.sub)
 }
 
 // checkAccess refuses a subscriber that has lost access to what the subscription follows.

@@ -144,9 +144,10 @@ func TestWhatIsNotForTheSubscriberCostsNoWrites(t *testing.T) {
 		require.Len(t, h.fetch(t, sub), 1)
 		found, err := h.subscriptions.find(as("bob"), sub.GetId())
 		require.NoError(t, err)
-		g := h.subscriptions.newGatherer(found.no)
+		r := h.receiverFor(t, found)
+		g := r.gatherer
 		gather := func() *progress {
-			seen, err := g.readProgress(as("bob"), "bob")
+			seen, err := r.refresh(as("bob"))
 			require.NoError(t, err)
 			_, err = g.gather(as("bob"), seen)
 			require.NoError(t, err)
@@ -245,12 +246,15 @@ func TestPurgedIntentsAreNotGathered(t *testing.T) {
 
 		sub, err := h.subscriptions.find(as("bob"), wide.GetId())
 		require.NoError(t, err)
-		progressNow := func() *progress {
-			seen, err := h.subscriptions.newGatherer(sub.no).readProgress(t.Context(), "bob")
+		reaching := func() []int64 {
+			r := h.receiverFor(t, sub)
+			defer r.close()
+			seen, err := r.refresh(t.Context())
 			require.NoError(t, err)
-			return seen
+			require.Empty(t, seen.backlogs)
+			return r.watch.After(0, passPage)
 		}
-		intentNos := progressNow().intents
+		intentNos := reaching()
 		require.Len(t, intentNos, 1)
 		page, err := h.messaging.ReadFeed(t.Context(), sub.feed(intentNos[0]), 0, gatherPage)
 		require.NoError(t, err)
@@ -258,7 +262,7 @@ func TestPurgedIntentsAreNotGathered(t *testing.T) {
 
 		h.clock.Advance(25 * time.Hour)
 		require.NoError(t, h.messaging.Sweep(t.Context()))
-		require.Empty(t, progressNow().intents)
+		require.Empty(t, reaching())
 		require.Equal(t, 1, h.rows(t, "subscription_positions", "1 = 1"), "the intent's own subscription may go on")
 		found, stored, err := h.subscriptions.number(t.Context(), sub, "", intentNos[0], 0, page.Through, page.Entries)
 		require.NoError(t, err)

@@ -79,7 +79,8 @@ func (st *deliveryStream) rest(ctx context.Context, wait time.Duration) error {
 func (st *deliveryStream) takeHandovers(ctx context.Context) (sent, taken bool, err error) {
 	given, look := st.watch.Take()
 	if look {
-		return false, false, nil
+		worth, err := st.watch.Worth(ctx)
+		return false, !worth && err == nil, nil
 	}
 	for _, stored := range given {
 		count, taken, err := st.takeOne(ctx, stored)

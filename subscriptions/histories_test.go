@@ -2,6 +2,7 @@ package subscriptions
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -28,6 +29,7 @@ func TestAnOwnLogThatWentBackEndsItsStreams(t *testing.T) {
 		h.send(t, "ann", talk, "bob", "lost")
 		requireNext(t, live, "2 lost")
 		past.PutBack(t)
+		h.clock.Advance(time.Second) // so that the head differs
 		h.send(t, "ann", talk, "bob", "another")
 		faulttest.Require(t, live.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
 		beyond := int64(2)
@@ -70,11 +72,11 @@ func TestAGathererForgetsHowFarItLookedAtALostLog(t *testing.T) {
 			h.asks(t, "ann", talk, "bob", "before it subscribes")
 			sub, err := h.subscriptions.find(as("bob"), h.subscribe(t, "bob", req).GetId())
 			require.NoError(t, err)
-			g := h.subscriptions.newGatherer(sub.no)
+			r := h.receiverFor(t, sub)
 			gather := func() {
-				seen, err := g.readProgress(t.Context(), "bob")
+				seen, err := r.refresh(t.Context())
 				require.NoError(t, err)
-				_, err = g.gather(t.Context(), seen)
+				_, err = r.gatherer.gather(t.Context(), seen)
 				require.NoError(t, err)
 			}
 			past := databasetest.Remember(t, h.db, name)
@@ -82,7 +84,7 @@ func TestAGathererForgetsHowFarItLookedAtALostLog(t *testing.T) {
 				h.send(t, "ann", talk, "bob", "not asked for")
 			}
 			gather()
-			require.Len(t, g.scanned, 1)
+			require.Len(t, r.gatherer.scanned, 1)
 			past.PutBack(t)
 			h.asks(t, "ann", talk, "bob", "asked for")
 			gather()

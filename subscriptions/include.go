@@ -35,10 +35,13 @@ func (s *Service) numberAnnotations(ctx context.Context, own *subscription) erro
 }
 
 // follows notes whether the subscription numbers annotations. If that has changed, what the gatherer read ahead was read without them, and
-// is read again.
-func (g *gatherer) follows(annotations bool) {
-	if g.annotations != annotations {
-		g.annotations = annotations
-		clear(g.scanned)
+// has to be read again: then it returns true.
+func (g *gatherer) follows(annotations bool) (again bool) {
+	if g.annotations == annotations {
+		return false
 	}
+	g.annotations = annotations
+	again = len(g.scanned) > 0
+	clear(g.scanned)
+	return again
 }

@@ -40,7 +40,8 @@ type ledger struct {
 	given, settled int64
 	// last is the newest number that the database knows.
 	last int64
-	// positions are how far the stream has come in each intent, and stored is how far that is stored.
+	// positions are how far the stream has come in the intents that its looks have found (learnPositions), and stored is how far that is stored; an
+	// intent without a stored position is missing there. moved are those of which the stored position is not the stream's.
 	positions, stored map[int64]int64
 	moved             map[int64]struct{}
 	// unfinished contains the deliveries that the stream has sent and that nobody has acknowledged, by number.
@@ -97,11 +98,21 @@ type ledgerState struct {
 	due                time.Time
 }
 
-// state returns a copy of what decides what to read, or the reason why the ledger was fenced.
-func (l *ledger) state() (ledgerState, error) {
+// maxPositions is for how many intents a ledger keeps positions that are stored.
+const maxPositions = 4 * maxBehind
+
+// state returns a copy of what decides what to read, or the reason why the ledger was fenced. Of the positions it has those in the given
+// intents, as far as the ledger knows them.
+func (l *ledger) state(intentNos []int64) (ledgerState, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	state := ledgerState{positions: maps.Clone(l.positions), settled: l.settled, end: l.end, changes: l.changes}
+	l.forgetPositions()
+	state := ledgerState{positions: make(map[int64]int64), settled: l.settled, end: l.end, changes: l.changes}
+	for _, intentNo := range intentNos {
+		if position, known := l.positions[intentNo]; known {
+			state.positions[intentNo] = position
+		}
+	}
 	for _, sent := range l.unsettled {
 		if d, waits := l.unfinished[sent.number]; waits {
 			state.unsettled++
@@ -109,6 +120,38 @@ func (l *ledger) state() (ledgerState, error) {
 		}
 	}
 	return state, l.lost
+}
+
+// forgetPositions bounds the positions. What it forgets is stored, so the next look at such an intent reads nothing older.
+func (l *ledger) forgetPositions() {
+	if len(l.positions) <= maxPositions {
+		return
+	}
+	maps.DeleteFunc(l.positions, func(intentNo, _ int64) bool {
+		if _, moved := l.moved[intentNo]; moved {
+			return false
+		}
+		delete(l.stored, intentNo)
+		return true
+	})
+}
+
+// learnPositions notes the stored positions of the intents that a look has read and the ledger does not know, and sets the look's positions to
+// those of the ledger. What was scanned before the stream was ahead counts as passed.
+func (l *ledger) learnPositions(seen *progress, scanned map[int64]int64) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	for intentNo := range seen.states {
+		if _, known := l.positions[intentNo]; !known {
+			stored, there := seen.positions[intentNo]
+			if there {
+				l.stored[intentNo] = stored
+			}
+			l.positions[intentNo] = max(stored, scanned[intentNo])
+			delete(scanned, intentNo)
+		}
+		seen.positions[intentNo] = l.positions[intentNo]
+	}
 }
 
 // position returns how far the stream has come in an intent.
@@ -180,7 +223,7 @@ func (l *ledger) pass(intentNo, through int64) {
 		return
 	}
 	l.move(intentNo, through)
-	if through-l.stored[intentNo] >= unwritten {
+	if through-l.stored[intentNo] >= unwritten || len(l.moved) >= maxBehind {
 		l.settler.add(l, l.patience())
 	}
 }

@@ -3,7 +3,6 @@ package subscriptions
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"strconv"
 	"time"
 
@@ -17,17 +16,12 @@ import (
 	"openintent/messaging/reading"
 )
 
-const (
-	// freshFor is how long content that was read may wait for a slow client. Content that waited longer is read again. Content
-	// that expires meanwhile is not sent.
-	freshFor = time.Second
-	// idleFactor determines the longest wait for a wake-up: a stream of an own log waits up to this many times longer than
-	// others, because the monitor also wakes it.
-	idleFactor = 60
-)
+// freshFor is how long content that was read may wait for a slow client. Content that waited longer is read again. Content
+// that expires meanwhile is not sent.
+const freshFor = time.Second
 
-// followAgent streams what reaches an agent: the agent's own log after a number, or from now on. The first stream that looks,
-// on any replica, numbers what is new. Each stream is a cursor over the numbers.
+// followAgent streams what reaches an agent: the agent's own log after a number, or from now on. Each stream is a cursor over the
+// numbers. This replica numbers what is new once for all streams of the agent (own_log_numbers.go).
 func (s *Service) followAgent(
 	ctx context.Context, by caller.Caller, agentID string, after *int64, filter reading.Filter,
 	admitted func(position int64) error, send func(*openintentv1.SubscribeResponse) error,
@@ -36,28 +30,17 @@ func (s *Service) followAgent(
 		return err
 	}
 	st := &ownLogStream{
-		filter: filter, scope: by.Scope, send: func(response *openintentv1.SubscribeResponse) error { return asSendError(send(response)) },
+		service: s, by: by, filter: filter,
+		send: func(response *openintentv1.SubscribeResponse) error { return asSendError(send(response)) },
 	}
-	err := onOwnGoroutine(func() error {
-		own, err := s.ownLog(ctx, agentID)
-		if err != nil {
+	if err := onOwnGoroutine(func() error { return st.begin(ctx, agentID, after) }); err != nil {
+		return err
+	}
+	defer s.ownLogs.leave(st)
+	if after == nil { // from now on means after everything that is stored by now, which is numbered first
+		if err := st.awaitLook(ctx); err != nil {
 			return err
 		}
-		if filter.Annotations {
-			if err := s.numberAnnotations(ctx, own); err != nil {
-				return err
-			}
-		}
-		st.receiver = s.receiverWith(own, s.messaging.WatchIntentsNoting(agentID))
-		st.observer = s.monitor.add(ownLogObserver(st.receiver))
-		return st.begin(ctx, after)
-	})
-	if st.receiver != nil {
-		defer st.close()
-		defer s.monitor.remove(st.observer)
-	}
-	if err != nil {
-		return err
 	}
 	if err := admitted(st.number); err != nil {
 		return err
@@ -68,11 +51,6 @@ func (s *Service) followAgent(
 		}
 	}
 	return st.run(ctx)
-}
-
-// ownLogObserver returns the observer through which the monitor wakes a stream.
-func ownLogObserver(r *receiver) *observer {
-	return &observer{watch: r.watch, no: r.sub.no, agentID: r.sub.subscriber, wide: true, ownLog: true}
 }
 
 func mayFollow(by caller.Caller, agentID string) error {
@@ -106,18 +84,21 @@ func (s *Service) ownLog(ctx context.Context, agentID string) (*subscription, er
 
 // ownLogStream is one stream of an agent's own log.
 type ownLogStream struct {
-	*receiver
-	observer *observer
-	filter   reading.Filter
-	// scope is the caller's. The log is the whole agent's, so the stream leaves out what lies elsewhere.
-	scope *caller.Scope
-	send  func(*openintentv1.SubscribeResponse) error
-	// number is the cursor.
+	service *Service
+	own     *subscription
+	log     *ownLogNumbers
+	// by is the caller. The log is the whole agent's, so the stream leaves out what lies outside of the caller's scope.
+	by     caller.Caller
+	filter reading.Filter
+	send   func(*openintentv1.SubscribeResponse) error
+	// joined is the look at the log by which the stream has caught up with everything that was stored before it began.
+	joined int
+	// number is the cursor. missing are open requests that the agent has gained and that the stream has not delivered. lost is true when
+	// the database has lost what the stream has sent. The mutex of the log guards these.
 	number   int64
+	missing  []openRequests
+	lost     bool
 	caughtUp bool
-	visible  visibility
-	// numbered contains entries that this stream has just numbered, so that it need not read them again.
-	numbered map[int64]reading.Entry
 }
 
 // onOwnGoroutine calls a function on a new goroutine and waits for it. The function needs a large stack. Without the new
@@ -133,160 +114,157 @@ func onOwnGoroutine(do func() error) error {
 	return <-done
 }
 
-// begin finds the cursor's place. "From now on" means after everything that is stored by now. begin numbers that first, because
-// the agent's other streams may not have seen it.
-func (st *ownLogStream) begin(ctx context.Context, after *int64) error {
-	seen, err := st.refresh(ctx)
-	if err != nil {
+// begin finds the agent's log and joins it, at its end or after a number.
+func (st *ownLogStream) begin(ctx context.Context, agentID string, after *int64) (err error) {
+	if st.own, err = st.service.ownLog(ctx, agentID); err != nil {
 		return err
 	}
-	if after != nil {
-		if *after > seen.sub.lastNumber {
-			return beyondLog(seen)
+	if st.filter.Annotations {
+		if err := st.service.numberAnnotations(ctx, st.own); err != nil {
+			return err
 		}
+	}
+	switch {
+	case !st.own.active(st.service.db.Now()):
+		return errEnded
+	case after == nil:
+	case *after > st.own.lastNumber:
+		return beyondLog(st.own.lastNumber)
+	default:
 		st.number = *after
-		return nil
 	}
-	for i := range seen.backlogs {
-		for done := false; !done; {
-			if _, done, _, err = st.gatherer.step(ctx, seen.sub, &seen.backlogs[i], gatherPage); err != nil {
-				return err
-			}
+	st.service.ownLogs.join(st)
+	return nil
+}
+
+// awaitLook waits until the log has numbered everything that was stored when the stream joined, and moves the cursor there.
+func (st *ownLogStream) awaitLook(ctx context.Context) error {
+	for {
+		now, err := st.log.state(st)
+		if err != nil {
+			return err
+		}
+		if now.looked >= st.joined {
+			st.log.moveTo(st, now.number)
+			return nil
+		}
+		if err := now.wait(ctx); err != nil {
+			return err
 		}
 	}
-	return st.service.db.ReadStatement(ctx, func(tx *database.Tx) error {
-		own, err := findNamed(tx, st.sub.subscriber, ownName)
-		if err == nil {
-			st.number = own.lastNumber
-		}
-		return err
-	})
 }
 
 // run delivers until the context ends or the stream breaks.
 func (st *ownLogStream) run(ctx context.Context) error {
 	for {
-		err := onOwnGoroutine(func() error { return st.catchUp(ctx) })
-		most := idleFactor * st.service.lookAgain
-		wait := most/2 + rand.N(most/2) // so that very many streams do not look together
+		now, err := st.log.state(st)
+		if err != nil {
+			return err
+		}
+		if len(now.missing) > 0 || st.number < now.number {
+			err = onOwnGoroutine(func() error { return st.deliver(ctx, now) })
+		}
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case isTransient(err):
 			st.service.logger.Debug("could not read an agent's log; will try again", "error", err)
-			wait = st.service.lookAgain
+			if err := st.pause(ctx); err != nil {
+				return err
+			}
+			continue
 		case err != nil:
 			return err
 		}
-		st.whole = st.whole || err != nil
-		st.service.monitor.advance(st.observer, st.number)
-		if _, err := st.wait(ctx, wait); err != nil {
+		if !st.caughtUp && now.looked >= st.joined {
+			st.caughtUp = true
+			if err := st.sayCaughtUp(); err != nil {
+				return err
+			}
+		}
+		if err := now.wait(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// refresh reads the log's progress and reports it to the monitor. If the log ends before the cursor's place, or no longer
-// exists, it has lost deliveries that the stream has already sent.
-func (st *ownLogStream) refresh(ctx context.Context) (*progress, error) {
-	st.whole = st.whole || !st.visible.begun
-	seen, err := st.receiver.refresh(ctx)
-	switch {
-	case errors.Is(err, errNotFound):
-		return nil, message.ErrCursorBeyondLog
-	case err != nil:
-		return nil, err
-	case st.number > seen.sub.lastNumber:
-		return nil, beyondLog(seen)
-	}
-	st.service.monitor.update(st.observer, seen)
-	return seen, nil
-}
-
-func beyondLog(seen *progress) error {
-	return message.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(seen.sub.lastNumber, 10))
-}
-
-// catchUp numbers what is new, page by page, and delivers each page. After the first call, the stream has caught up with
-// everything that was stored before it was accepted.
-func (st *ownLogStream) catchUp(ctx context.Context) error {
-	seen, err := st.refresh(ctx)
-	if err != nil {
-		return err
-	}
-	if err := st.backfill(ctx, seen); err != nil {
-		return err
-	}
-	for i := range seen.backlogs {
-		for done := false; !done; {
-			var found []numbered
-			if found, done, _, err = st.gatherer.step(ctx, seen.sub, &seen.backlogs[i], gatherPage); err != nil {
-				return err
-			}
-			st.remember(found)
-			if err := st.deliver(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	if err := st.deliver(ctx); err != nil {
-		return err
-	}
-	if st.caughtUp {
+// pause waits before the stream tries again what has failed.
+func (st *ownLogStream) pause(ctx context.Context) error {
+	timer := time.NewTimer(st.service.lookAgain)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
 		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	st.caughtUp = true
-	return st.sayCaughtUp()
+}
+
+func beyondLog(last int64) error {
+	return message.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(last, 10))
 }
 
 func (st *ownLogStream) sayCaughtUp() error {
 	return st.send(&openintentv1.SubscribeResponse{Position: st.number, CaughtUp: true})
 }
 
-// remember keeps newly numbered entries until they are delivered. It keeps none if the stream has a filter or a scope, because
-// reading applies these, and none if it includes attention, because reading works that out.
-func (st *ownLogStream) remember(found []numbered) {
-	clear(st.numbered)
-	if st.filter.Attention || len(st.filter.EventTypes) > 0 || st.filter.MessageType != "" || st.filter.CorrelationID != "" || st.scope != nil {
-		return
+// deliver delivers the open requests that the agent has gained, and then everything after the cursor.
+func (st *ownLogStream) deliver(ctx context.Context, now ownLogState) error {
+	if err := st.handMissing(ctx, now.missing); err != nil {
+		return err
 	}
-	if st.numbered == nil {
-		st.numbered = make(map[int64]reading.Entry)
+	if done, err := st.handRecent(ctx, now); done || err != nil {
+		return err
 	}
-	for _, n := range found {
-		if st.filter.Keeps(reading.Item{Message: n.entry.Message, Event: n.entry.Event, Annotation: n.entry.Annotation}) {
-			st.numbered[n.number] = n.entry
-		}
-	}
-}
-
-// deliver delivers everything after the cursor.
-func (st *ownLogStream) deliver(ctx context.Context) error {
-	for {
+	for st.number < now.number {
 		var rows []delivery
-		err := st.service.db.ReadFor(ctx, caller.ReaderOf(ctx, st.sub.subscriber), func(tx *database.Tx) (err error) {
-			rows, err = deliveriesAfter(tx, st.sub.no, st.number, offerPage)
+		err := st.service.db.ReadFor(ctx, st.by.Reader(), func(tx *database.Tx) (err error) {
+			rows, err = deliveriesAfter(tx, st.own.no, st.number, now.number, offerPage)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		whole := len(rows) < offerPage
+		all := len(rows) < offerPage
 		for len(rows) > 0 {
 			if rows, err = st.deliverFresh(ctx, rows); err != nil {
 				return err
 			}
 		}
-		if whole {
-			clear(st.numbered)
-			return nil
+		if all {
+			st.log.moveTo(st, now.number) // what lies beyond them is no longer kept
 		}
 	}
+	return nil
+}
+
+// handRecent delivers what the log has just numbered, if that is everything after the cursor and fresh. It reads nothing. It does not if
+// the stream has a filter or a scope, because reading applies these, or includes attention, because reading works that out.
+func (st *ownLogStream) handRecent(ctx context.Context, now ownLogState) (done bool, err error) {
+	f := st.filter
+	if f.Attention || len(f.EventTypes) > 0 || f.MessageType != "" || f.CorrelationID != "" || st.by.Scope != nil {
+		return false, nil
+	}
+	for _, one := range now.recent {
+		switch {
+		case one.number <= st.number:
+			continue
+		case one.number != st.number+1, st.service.db.Now().Sub(one.entry.ReadAt) > freshFor:
+			return false, nil
+		}
+		if f.Keeps(reading.Item{Message: one.entry.Message, Event: one.entry.Event, Annotation: one.entry.Annotation}) {
+			if err := st.hand(ctx, one.entry, one.number, false); err != nil {
+				return false, err
+			}
+		}
+		st.log.moveTo(st, one.number)
+	}
+	return st.number >= now.number, nil
 }
 
 // deliverFresh reads the contents of rows and delivers them as long as they are fresh. It returns the remaining rows.
 func (st *ownLogStream) deliverFresh(ctx context.Context, rows []delivery) (left []delivery, err error) {
-	found, err := st.read(ctx, rows, st.service.db.Now())
+	found, err := st.service.contents(ctx, st.own.within(st.by.Scope), st.filter, rows, true)
 	if err != nil {
 		return nil, err
 	}
@@ -299,35 +277,14 @@ func (st *ownLogStream) deliverFresh(ctx context.Context, rows []delivery) (left
 				return nil, err
 			}
 		}
-		st.number = d.number
+		st.log.moveTo(st, d.number)
 	}
 	return nil, nil
 }
 
-// read returns the contents of rows. Newly numbered entries are returned as they were then, and the others as they are now.
-func (st *ownLogStream) read(ctx context.Context, rows []delivery, now time.Time) (map[int64]reading.Entry, error) {
-	var missing []delivery
-	for _, d := range rows {
-		if entry, known := st.numbered[d.number]; !known || now.Sub(entry.ReadAt) > freshFor {
-			missing = append(missing, d)
-			delete(st.numbered, d.number)
-		}
-	}
-	found, err := st.service.contents(ctx, st.sub.within(st.scope), st.filter, missing, true)
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range rows {
-		if entry, known := st.numbered[d.number]; known {
-			found[d.number] = entry
-		}
-	}
-	return found, nil
-}
-
 // hand sends one entry at a position of the agent's log, unless it has expired since it was read.
 func (st *ownLogStream) hand(ctx context.Context, entry reading.Entry, position int64, backfill bool) error {
-	entry, shown := entry.At(st.service.db.Now(), st.sub.reader())
+	entry, shown := entry.At(st.service.db.Now(), st.own.reader())
 	if !shown {
 		return nil
 	}
@@ -335,14 +292,14 @@ func (st *ownLogStream) hand(ctx context.Context, entry reading.Entry, position 
 	if err != nil {
 		return err
 	}
-	handed := st.service.handing.Begin(ctx, reading.Consumer{Agent: st.sub.subscriber}, entry)
+	handed := st.service.handing.Begin(ctx, reading.Consumer{Agent: st.own.subscriber}, entry)
 	err = st.send(&openintentv1.SubscribeResponse{
 		Position: position, IntentId: entry.IntentID, ChannelName: entry.ChannelName, Message: message, Event: event,
 		Annotation: entry.AnnotationToWire(), Attention: entry.AttentionToWire(), Backfill: backfill,
 	})
 	handed(err)
 	if err == nil {
-		st.service.messaging.RecordOffered(st.sub.subscriber, entry)
+		st.service.messaging.RecordOffered(st.own.subscriber, entry)
 	}
 	return err
 }

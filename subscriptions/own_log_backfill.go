@@ -5,64 +5,47 @@ import (
 	"math"
 	"slices"
 
-	"openintent/messaging/reading"
-
 	"openintent/caller"
 	"openintent/database"
-	"openintent/intents"
 	"openintent/messaging"
+	"openintent/messaging/reading"
 )
 
-// visibility is what a stream remembers to notice that its agent can see more than before.
+// visibility is what is remembered of an agent's log to notice that its agent can see more than before.
 type visibility struct {
+	// begun is true after the first pass.
 	begun bool
-	// role is the role that the agent held at the latest look. states are the heads of its intents at that time; only the
-	// epochs of their rules are used.
-	role   string
-	states map[int64]intents.State
-	// seen contains the open requests to the agent that it could see then, by intent and message id.
+	// seen contains the open requests to the agent that it could see at the latest look, by intent and message id.
 	seen map[int64]map[string]bool
 }
 
-// widened returns the intents in which the agent may see more than at the previous look. If it holds a new role, these are all
-// its intents. Otherwise they are those whose rules have changed and those that have begun to reach it.
-func (v *visibility) widened(now *progress) (changed []int64) {
-	if now.moved {
-		return nil // neither the role nor rules have changed
-	}
-	role := heldRole(now.presence)
-	for intentNo, state := range now.states {
-		if before, known := v.states[intentNo]; !known || before.Epoch != state.Epoch || role != "" && role != v.role {
-			changed = append(changed, intentNo)
-		}
-	}
-	v.role, v.states = role, now.states
-	slices.Sort(changed)
-	return changed
+// openRequests are open requests in an intent, by their positions, lowest first.
+type openRequests struct {
+	intentNo  int64
+	positions []int64
 }
 
-// backfill delivers open requests to an agent that has gained a role, a membership or access. It delivers those that lie before
-// the gathered position and are not in the agent's log; later ones are gathered like everything else. The cursor does not move.
-// At a stream's first look, backfill delivers nothing and only records the open requests as seen.
-func (st *ownLogStream) backfill(ctx context.Context, now *progress) error {
-	before := st.visible
-	if changed := st.visible.widened(now); len(changed) > 0 {
-		if err := st.backfillIn(ctx, now, changed); err != nil {
-			st.visible.role, st.visible.states = before.role, before.states // so that the next look notices it again
-			return err
-		}
+// backfill finds the open requests that an agent can see since it has gained a role, a membership or access, and has its streams deliver
+// them: those that lie before the gathered position and are not in the agent's log. Later ones are gathered like everything else. The
+// cursors do not move. In the first pass backfill only records the open requests as seen.
+func (l *ownLogNumbers) backfill(ctx context.Context, now *progress) error {
+	if err := l.backfillIn(ctx, now, now.ruled); err != nil {
+		return err
 	}
-	st.visible.begun = true
+	l.visible.begun = l.visible.begun || !now.more
 	return nil
 }
 
-func (st *ownLogStream) backfillIn(ctx context.Context, now *progress, intentNos []int64) error {
-	targets := []string{st.sub.subscriber}
-	if st.visible.role != "" {
-		targets = append(targets, caller.RolePrefix+st.visible.role)
+func (l *ownLogNumbers) backfillIn(ctx context.Context, now *progress, intentNos []int64) error {
+	if len(intentNos) == 0 {
+		return nil
+	}
+	targets := []string{l.agent}
+	if role := now.presence.Role(); role != "" {
+		targets = append(targets, caller.RolePrefix+role)
 	}
 	var places map[int64][]int64
-	err := st.service.db.ReadFor(ctx, caller.ReaderOf(ctx, st.sub.subscriber), func(tx *database.Tx) (err error) {
+	err := l.service.db.ReadFor(ctx, caller.ReaderOf(ctx, l.agent), func(tx *database.Tx) (err error) {
 		places, err = reading.OpenRequestsTo(tx, targets, intentNos)
 		return err
 	})
@@ -70,79 +53,121 @@ func (st *ownLogStream) backfillIn(ctx context.Context, now *progress, intentNos
 		return err
 	}
 	for _, intentNo := range intentNos {
-		if err := st.backfillFrom(ctx, now, intentNo, places[intentNo]); err != nil {
+		if err := l.backfillFrom(ctx, now, intentNo, places[intentNo]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// backfillFrom looks at the open requests at some positions of an intent. It reads in full only those that it delivers.
-func (st *ownLogStream) backfillFrom(ctx context.Context, now *progress, intentNo int64, positions []int64) error {
-	open, err := st.openAt(ctx, intentNo, positions)
+// backfillFrom looks at the open requests at some positions of an intent. It reads no contents.
+func (l *ownLogNumbers) backfillFrom(ctx context.Context, now *progress, intentNo int64, positions []int64) error {
+	open, err := l.openAt(ctx, now.sub, intentNo, positions)
 	if err != nil {
 		return err
 	}
-	if st.visible.begun {
-		if err := st.handMissing(ctx, now, intentNo, open); err != nil {
+	if l.visible.begun {
+		missing, err := l.missing(ctx, now.sub, intentNo, open)
+		if err != nil {
 			return err
 		}
+		if len(missing) > 0 {
+			l.tell(func() {
+				for st := range l.streams {
+					st.missing = append(st.missing, openRequests{intentNo, missing})
+				}
+			})
+		}
 	}
-	delete(st.visible.seen, intentNo)
+	delete(l.visible.seen, intentNo)
 	for _, entry := range open {
-		st.visible.note(intentNo, entry.Message.ID)
+		l.visible.note(intentNo, entry.Message.ID)
 	}
 	return nil
 }
 
 // openAt returns those requests at some positions that are open to the agent, without their contents.
-func (st *ownLogStream) openAt(ctx context.Context, intentNo int64, positions []int64) ([]reading.Entry, error) {
+func (l *ownLogNumbers) openAt(ctx context.Context, own *subscription, intentNo int64, positions []int64) ([]reading.Entry, error) {
 	if len(positions) == 0 {
 		return nil, nil
 	}
-	feed := st.feedOf(intentNo)
-	feed.Facts, feed.Filter.Attention = true, false
-	entries, err := st.service.messaging.ReadEntries(ctx, feed, positions)
+	feed := own.feed(intentNo)
+	feed.Facts, feed.Filter = true, reading.Filter{}
+	entries, err := l.service.messaging.ReadEntries(ctx, feed, positions)
 	if isRefusal(err) {
 		return nil, nil
 	}
 	return slices.DeleteFunc(entries, func(entry reading.Entry) bool {
-		return !entry.Message.Open || entry.Message.Sender == st.sub.subscriber
+		return entry.Message == nil || !entry.Message.Open || entry.Message.Sender == l.agent
 	}), err
 }
 
-// feedOf returns what the stream delivers of an intent.
-func (st *ownLogStream) feedOf(intentNo int64) messaging.Feed {
-	feed := st.sub.within(st.scope).feed(intentNo)
-	feed.Filter = st.filter
-	return feed
-}
-
-// handMissing delivers those open requests of an intent that the agent has not seen before, that gathering has left behind, and that are
-// not in the log.
-func (st *ownLogStream) handMissing(ctx context.Context, now *progress, intentNo int64, open []reading.Entry) error {
-	var missing []int64
+// missing returns the positions of those open requests of an intent that the agent has not seen before, that gathering has left behind, and
+// that are not in the log.
+func (l *ownLogNumbers) missing(ctx context.Context, own *subscription, intentNo int64, open []reading.Entry) (missing []int64, err error) {
+	open = slices.DeleteFunc(slices.Clone(open), func(entry reading.Entry) bool { return l.visible.seen[intentNo][entry.Message.ID] })
+	if len(open) == 0 {
+		return nil, nil
+	}
+	gathered, err := l.gathered(ctx, intentNo)
+	if err != nil {
+		return nil, err
+	}
 	for _, entry := range open {
-		if !st.visible.seen[intentNo][entry.Message.ID] && st.passed(now, entry) {
+		if entry.Position <= gathered || !own.isNewEnough(entry) {
 			missing = append(missing, entry.Position)
 		}
 	}
 	if len(missing) == 0 {
-		return nil
+		return nil, nil
 	}
-	logged, err := st.logged(ctx, intentNo, missing)
-	if err != nil {
-		return err
-	}
-	missing = slices.DeleteFunc(missing, func(position int64) bool { return logged[position] })
-	for len(missing) > 0 {
-		through, err := st.handSome(ctx, intentNo, missing)
-		if err != nil {
-			return err
+	logged, err := l.logged(ctx, intentNo, missing)
+	return slices.DeleteFunc(missing, func(position int64) bool { return logged[position] }), err
+}
+
+// gathered returns how far an intent was gathered.
+func (l *ownLogNumbers) gathered(ctx context.Context, intentNo int64) (position int64, err error) {
+	err = l.service.db.ReadFor(ctx, caller.ReaderOf(ctx, l.agent), func(tx *database.Tx) error {
+		position = 0
+		return tx.Pipeline(database.ReadValue(&position,
+			"SELECT position FROM subscription_positions WHERE subscription_no = ? AND intent_no = ?", l.no, intentNo))
+	})
+	return max(position, l.gatherer.scanned[intentNo]), err
+}
+
+// handMissing delivers open requests that the agent has gained.
+func (st *ownLogStream) handMissing(ctx context.Context, missing []openRequests) error {
+	for _, some := range missing {
+		for left := some.positions; len(left) > 0; {
+			through, err := st.handSome(ctx, some.intentNo, left)
+			if err != nil {
+				return err
+			}
+			at, found := slices.BinarySearch(left, through)
+			if found {
+				at++
+			}
+			left = left[at:]
+			st.log.passMissing(st, openRequests{some.intentNo, left})
 		}
-		missing = slices.DeleteFunc(missing, func(position int64) bool { return position <= through })
 	}
 	return nil
+}
+
+// passMissing leaves, of the first of a stream's missing requests, those that it has not delivered.
+func (l *ownLogNumbers) passMissing(st *ownLogStream, left openRequests) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if st.missing[0] = left; len(left.positions) == 0 {
+		st.missing = st.missing[1:]
+	}
+}
+
+// feedOf returns what the stream delivers of an intent.
+func (st *ownLogStream) feedOf(intentNo int64) messaging.Feed {
+	feed := st.own.within(st.by.Scope).feed(intentNo)
+	feed.Filter = st.filter
+	return feed
 }
 
 // handSome reads open requests at some positions, as many as an answer may have bytes, and delivers them as long as they are fresh. It
@@ -166,15 +191,8 @@ func (st *ownLogStream) handSome(ctx context.Context, intentNo int64, positions 
 		if err := st.hand(ctx, entry, st.number, true); err != nil {
 			return 0, err
 		}
-		st.visible.note(intentNo, entry.Message.ID)
 	}
 	return through, nil
-}
-
-// passed reports whether an entry lies before the gathered position, or was sent before the log was created.
-func (st *ownLogStream) passed(now *progress, entry reading.Entry) bool {
-	gathered := max(now.positions[entry.IntentNo], st.gatherer.scanned[entry.IntentNo])
-	return entry.Position <= gathered || !st.sub.isNewEnough(entry)
 }
 
 // note records that the agent has seen an open request.
@@ -189,13 +207,13 @@ func (v *visibility) note(intentNo int64, messageID string) {
 }
 
 // logged returns those of some positions of an intent to which deliveries in the agent's log point.
-func (st *ownLogStream) logged(ctx context.Context, intentNo int64, among []int64) (positions map[int64]bool, err error) {
+func (l *ownLogNumbers) logged(ctx context.Context, intentNo int64, among []int64) (positions map[int64]bool, err error) {
 	positions = make(map[int64]bool)
-	err = st.service.db.ReadFor(ctx, caller.ReaderOf(ctx, st.sub.subscriber), func(tx *database.Tx) error {
+	err = l.service.db.ReadFor(ctx, caller.ReaderOf(ctx, l.agent), func(tx *database.Tx) error {
 		in, argument := tx.In("position", among)
 		return tx.Pipeline(database.Statement{
 			SQL:  "SELECT position FROM subscription_deliveries WHERE subscription_no = ? AND intent_no = ? AND " + in,
-			Args: []any{st.sub.no, intentNo, argument},
+			Args: []any{l.no, intentNo, argument},
 			Scan: func(row database.Row) error {
 				var position int64
 				err := row.Scan(&position)

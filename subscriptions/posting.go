@@ -17,15 +17,15 @@ const (
 	// examiners is how many subscriptions are examined simultaneously. An examination only queries the database, so no endpoint
 	// can hold it up.
 	examiners = 4
-	// idleRecheck is the shortest time after which a subscription is examined although nothing asked for it. A wake-up that the
-	// monitor cannot replace may have been lost.
+	// idleRecheck is the shortest time after which a subscription is examined although nothing asked for it. A wake-up for something else
+	// than its intents may have been lost.
 	idleRecheck = 5 * time.Minute
 )
 
 // poster is the consumer of the subscriptions whose deliveries are posted. Every replica has one; the lease on a subscription
 // decides which of them posts.
 //
-//	wake-ups, monitor, schedule ──> examine: gather, find what is due
+//	wake-ups, schedule ──> examine: gather, find what is due
 //	                                   └──> queue of the endpoint ──> dispatch: acquire, post, note, release
 //
 // A subscription at rest costs a watch and a place in the schedule, but no goroutine. Each endpoint has a separate queue, so an
@@ -52,12 +52,12 @@ type poster struct {
 type postedSubscription struct {
 	no         int64
 	subscriber string
-	// wide is true when the subscription follows everything that reaches the subscriber.
-	wide bool
+	// intentNo is the only intent that the subscription follows, or 0.
+	intentNo int64
 }
 
-// followed is what the poster keeps about a posted subscription. The gatherer, the watch and the observer belong to the
-// goroutine that is busy with it; the poster's mutex guards the rest.
+// followed is what the poster keeps about a posted subscription. The gatherer and the watch belong to the goroutine
+// that is busy with it; the poster's mutex guards the rest.
 type followed struct {
 	postedSubscription
 	// Its time is when the subscription is examined even without a wake-up. It has a place in the schedule while it rests.
@@ -70,7 +70,6 @@ type followed struct {
 
 	gatherer *gatherer
 	watch    *messaging.Watch
-	observer *observer
 }
 
 // endpointQueue contains the jobs of one endpoint.
@@ -156,7 +155,7 @@ func (p *poster) follow(subscriptions ...postedSubscription) {
 		if p.stopped || p.followed[one.no] != nil {
 			continue
 		}
-		f := &followed{postedSubscription: one, gatherer: p.service.newGatherer(one.no)}
+		f := &followed{postedSubscription: one, gatherer: p.service.newGatherer(one.no, one.subscriber, one.intentNo)}
 		p.followed[one.no] = f
 		p.enqueue(f, now)
 	}
@@ -273,7 +272,6 @@ func (p *poster) unfollow(f *followed) {
 func (p *poster) unwatch(f *followed) {
 	if f.watch != nil {
 		f.watch.Close()
-		p.service.monitor.remove(f.observer)
 	}
 }
 

@@ -65,7 +65,7 @@ func (p *poster) dispatch(ctx context.Context, j job) {
 	switch {
 	case err == nil && !run.heldUntil.IsZero():
 		p.hold(f, run.heldUntil)
-	case err == nil && f.gatherer.full: // its posts have made room in its window
+	case err == nil && (f.gatherer.full || f.gatherer.passing): // its posts have made room in its window, or there is more to look at
 		p.again(f, next)
 	case err == nil:
 		p.rest(f, next)

@@ -8,6 +8,7 @@ import (
 	"openintent/agents"
 	"openintent/database"
 	"openintent/fault"
+	"openintent/messaging"
 )
 
 // endpointRecheck is how often the poster checks whether an agent has registered an endpoint. No wake-up announces that.
@@ -61,6 +62,9 @@ func (p *poster) examine(ctx context.Context, f *followed) (_ finding, err error
 	}
 	now := p.service.db.Now()
 	if next := waiting.next(); next.IsZero() || next.After(now) {
+		if seen.more && !f.gatherer.full {
+			next = now
+		}
 		return finding{at: next}, nil
 	}
 	url, err := p.destination(ctx, seen.sub)
@@ -73,25 +77,15 @@ func (p *poster) examine(ctx context.Context, f *followed) (_ finding, err error
 	return finding{job: &job{f, seen.sub, url}}, nil
 }
 
-// refresh reads a subscription's progress. It makes the watch listen to everything that concerns the subscription, and reports
-// the progress to the monitor.
+// refresh looks how far a subscription has come and where there is something to gather.
 func (p *poster) refresh(ctx context.Context, f *followed) (*progress, error) {
 	if f.watch == nil {
-		f.watch = p.service.messaging.WatchIntentsCalling(f.subscriber, func() { p.woken(f.no) })
+		f.watch = p.service.messaging.Watch(messaging.Watched{
+			Agent: f.subscriber, IntentNo: f.intentNo, Calls: func() { p.woken(f.no) },
+		})
 		f.watch.Subscription(f.no)
-		f.observer = p.service.monitor.add(&observer{watch: f.watch, no: f.no, agentID: f.subscriber, wide: f.wide})
 	}
-	seen, err := f.gatherer.readProgress(ctx, f.subscriber)
-	if err != nil {
-		return nil, err
-	}
-	if listenFor(f.watch, seen) { // changes that were stored before the watch listened woke nobody
-		if seen, err = f.gatherer.readProgress(ctx, f.subscriber); err != nil {
-			return nil, err
-		}
-	}
-	p.service.monitor.update(f.observer, seen)
-	return seen, nil
+	return f.gatherer.look(ctx, f.watch)
 }
 
 // destination returns the URL to which a subscription's deliveries are posted. It is empty while the agent has no registered

@@ -129,9 +129,7 @@ func TestTheFirstPollFindsWhatNoWakeUpToldOf(t *testing.T) {
 		}
 		return false
 	}, "the subscription was not examined")
-	silent := h.replica(t, posting) // its wake-ups do not reach the other replica
-	silent.subscriptions.Stop()
-	silent.send(t, "a", channelID, "b", "first")
-	require.NoError(t, h.subscriptions.poll(t.Context()))
+	h.silent(t).send(t, "a", channelID, "b", "first")
+	h.pollAll(t)
 	assert.Equal(t, []string{"first"}, endpoint.await(t, 1))
 }

@@ -19,12 +19,12 @@ func (s *Service) postedSubscriptions(ctx context.Context) (found []postedSubscr
 	err = s.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
 		found, due = nil, nil
 		return tx.Pipeline(database.Statement{
-			SQL: "SELECT subscription_no, subscriber_id, intent_no IS NULL FROM subscriptions WHERE " + posted +
+			SQL: "SELECT subscription_no, subscriber_id, COALESCE(intent_no, 0) FROM subscriptions WHERE " + posted +
 				" AND (expires_at IS NULL OR expires_at > ?)",
 			Args: []any{now},
 			Scan: func(row database.Row) error {
 				var one postedSubscription
-				err := row.Scan(&one.no, &one.subscriber, &one.wide)
+				err := row.Scan(&one.no, &one.subscriber, &one.intentNo)
 				found = append(found, one)
 				return err
 			},

@@ -1,7 +1,9 @@
 package subscriptions
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -10,26 +12,36 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	"openintent/intents"
-	"openintent/messaging/reading"
+	"openintent/messaging"
+)
+
+const (
+	// passPage is how many intents a pass looks at in one look.
+	passPage = 1000
+	// passEvery is how often a gatherer makes a pass although nothing asks for that, to find what nothing has told it.
+	passEvery = 5 * time.Minute
+	// maxBehind bounds for how many intents a gatherer remembers that they are not gathered to their ends. It comes back to the others in
+	// a pass.
+	maxBehind = 256
 )
 
 // progress describes how far a subscription has come and where there is something to gather. It is read in one snapshot.
 type progress struct {
-	// moved is true when only some intents were read (readMoved): those in states.
-	moved    bool
 	sub      *subscription
 	presence agents.Presence
 	now      time.Time
 	// unfinished is the number of unfinished deliveries.
 	unfinished int64
-	// intents are those from which something may reach the subscriber. positions contains how far each is gathered; an intent
-	// that is missing there is not gathered at all yet.
-	intents   []int64
+	// states are those of the intents that the look has read, and positions contains how far each of these is gathered; an intent that is
+	// missing there is not gathered at all yet.
+	states    map[int64]intents.State
 	positions map[int64]int64
-	// states are the states of these intents' heads.
-	states map[int64]intents.State
+	// ruled are the intents in which the subscriber may see more than at the look before.
+	ruled []int64
 	// backlogs are the intents whose logs have grown beyond what was gathered.
 	backlogs []backlog
+	// more is true if the pass goes on: the next look finds further intents without a wake-up.
+	more bool
 	// ahead is the state of the stream's ledger, taken before this was read, and offering says what is due. They are set while the
 	// stream is ahead.
 	ahead    ledgerState
@@ -43,65 +55,139 @@ type backlog struct {
 	stored, through int64
 }
 
-// readProgress reads a subscription's progress. It returns errNotFound for a deleted subscription, and errEnded for one that
-// has ended.
-func (g *gatherer) readProgress(ctx context.Context, subscriber string) (*progress, error) {
-	var seen *progress
-	var ahead ledgerState
-	if g.ledger != nil {
-		var err error
-		if ahead, err = g.ledger.state(); err != nil {
+// look reads a subscription's progress. It reads the intents in which something has happened since the look before, which the watch tells,
+// and those that were not gathered to their ends. So what a message costs does not grow with the intents that reach the subscriber.
+//
+// At first, when something may have happened in any intent, and after a long time, the gatherer makes a pass: some looks that together go
+// through all intents that reach the subscriber, and find those that have grown. The watches of the agent share what these intents are.
+//
+// It returns errNotFound for a deleted subscription, and errEnded for one that has ended.
+func (g *gatherer) look(ctx context.Context, watch *messaging.Watch) (*progress, error) {
+	for {
+		moves, err := watch.Look(ctx)
+		if err != nil {
 			return nil, err
 		}
+		seen, known, err := g.readProgress(ctx, watch, moves)
+		if err != nil {
+			g.beginPass() // what the watch has told is forgotten
+			return nil, err
+		}
+		if known {
+			return seen, nil
+		}
+		g.beginPass()
+		watch.Refresh()
 	}
-	err := g.service.db.ReadFor(ctx, caller.ReaderOf(ctx, subscriber), func(tx *database.Tx) error {
-		seen = &progress{presence: agents.Presence{AgentID: subscriber}, now: tx.Now(), ahead: ahead}
+}
+
+// beginPass lets the next looks go through all intents that reach the subscriber.
+func (g *gatherer) beginPass() {
+	g.passing, g.passed, g.behind, g.passBegan = true, 0, nil, processTime()
+}
+
+// readProgress is look, once the watch has told what has happened. known is false if the subscriber's record is not the one that the watch
+// knows.
+func (g *gatherer) readProgress(ctx context.Context, watch *messaging.Watch, moves messaging.Moves) (seen *progress, known bool, err error) {
+	if moves.All || processTime().Sub(g.passBegan) > passEvery {
+		g.beginPass()
+	}
+	few, page := g.toRead(watch, moves)
+	var ahead ledgerState
+	if g.ledger != nil {
+		if ahead, err = g.ledger.state(slices.Concat(few, page)); err != nil {
+			return nil, false, err
+		}
+	}
+	stored := make(map[int64]int64)
+	err = g.service.db.ReadFor(ctx, caller.ReaderOf(ctx, g.subscriber), func(tx *database.Tx) error {
+		seen = &progress{
+			presence: agents.Presence{AgentID: g.subscriber}, now: tx.Now(), ahead: ahead,
+			states: make(map[int64]intents.State), positions: make(map[int64]int64),
+		}
+		clear(stored)
 		load, loaded := prepareLoad(g.no)
-		read, presences := agents.PreparePresences(tx, []string{subscriber})
-		followed, readFollowed := prepareFollowed(g.no)
-		statements := append([]database.Statement{load, read, readFollowed}, g.prepareProgress(tx, seen)...)
-		expected := g.expectReach(tx, subscriber)
-		if err := tx.Pipeline(append(statements, expected.statements...)...); err != nil {
+		read, presences := agents.PreparePresences(tx, []string{g.subscriber})
+		statements := append([]database.Statement{load, read}, g.prepareUnfinished(seen)...)
+		for _, one := range []struct {
+			intents []int64
+			grown   string
+		}{{few, ""}, {page, " AND h.purged_at IS NULL AND h.last_position > COALESCE(p.position, 0)"}} {
+			if len(one.intents) > 0 {
+				statements = append(statements, prepareGathered(tx, g.no, one.intents, one.grown, seen.states, stored))
+			}
+		}
+		if err := tx.Pipeline(statements...); err != nil {
 			return err
 		}
-		var err error
-		if seen.sub, err = loaded(); err != nil {
-			return err
-		}
-		if presence, registered := presences[subscriber]; registered {
+		if presence, registered := presences[g.subscriber]; registered {
 			seen.presence = presence
 		}
-		if !seen.sub.active(seen.now) {
-			return errEnded
+		if seen.sub, err = loaded(); err == nil && !seen.sub.active(seen.now) {
+			err = errEnded
 		}
-		seen.states = followed
-		return g.findBacklogs(tx, seen, expected)
+		return err
 	})
 	if err == nil && g.ledger != nil {
 		err = seen.confirm(g.consumer)
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	g.follows(seen.sub.filter.Annotations)
-	g.states = seen.states
-	if seen.presence != g.presence {
-		clear(g.refused) // its access may also have changed
-		g.presence = seen.presence
+	if g.wide() && seen.presence != moves.Presence {
+		return nil, false, nil
 	}
-	return seen, nil
+	maps.Copy(seen.positions, stored)
+	g.digest(seen, moves, page)
+	if state, there := seen.states[g.intentNo]; there && !g.wide() {
+		watch.Saw(state)
+	}
+	return seen, true, nil
 }
 
-// prepareProgress returns the statements that read how far each intent is gathered and what is unfinished. While a stream is
-// ahead, its ledger knows how far it has come, and the statements read what is due.
-func (g *gatherer) prepareProgress(tx *database.Tx, seen *progress) []database.Statement {
+// toRead returns of which intents a look reads how far they have come: a few that have moved or are not gathered to their ends, and a page
+// of the pass.
+func (g *gatherer) toRead(watch *messaging.Watch, moves messaging.Moves) (few, page []int64) {
+	if !g.wide() { // its log is always read, because that also reveals lost access and the end
+		return []int64{g.intentNo}, nil
+	}
+	few = slices.AppendSeq(slices.Collect(maps.Keys(moves.Intents)), maps.Keys(g.behind))
+	few = database.Distinct(few)
+	if g.passing && len(g.behind) < maxBehind {
+		page = watch.After(g.passed, passPage)
+	}
+	return few, page
+}
+
+// prepareUnfinished returns the statements that read what is unfinished or, while a stream is ahead, what is due.
+func (g *gatherer) prepareUnfinished(seen *progress) []database.Statement {
 	if g.ledger != nil {
-		seen.positions = seen.ahead.positions
 		return seen.offering.prepare(g.no, seen.now, offerPage)
 	}
-	seen.positions = make(map[int64]int64)
-	read := preparePositions(tx, []int64{g.no}, func(_, intentNo, position int64) { seen.positions[intentNo] = position })
-	return []database.Statement{read, database.ReadValue(&seen.unfinished, "SELECT COUNT(*) FROM subscription_deliveries d WHERE "+unfinishedOnly, g.no)}
+	return []database.Statement{database.ReadValue(&seen.unfinished,
+		"SELECT COUNT(*) FROM subscription_deliveries d WHERE "+unfinishedOnly, g.no)}
+}
+
+// prepareGathered returns the statement that reads the states of some intents and how far a subscription has gathered them. A further
+// condition leaves some of them out.
+func prepareGathered(
+	tx *database.Tx, no int64, intentNos []int64, condition string, states map[int64]intents.State, positions map[int64]int64,
+) database.Statement {
+	in, argument := tx.In("h.intent_no", intentNos)
+	return database.Statement{
+		SQL: "SELECT " + intents.StateColumns + ", p.position FROM intent_heads h LEFT JOIN subscription_positions p" +
+			" ON p.subscription_no = ? AND p.intent_no = h.intent_no WHERE " + in + condition,
+		Args: []any{no, argument},
+		Scan: func(row database.Row) error {
+			var position *int64
+			state, err := intents.ScanState(row, &position)
+			states[state.IntentNo] = state
+			if position != nil {
+				positions[state.IntentNo] = *position
+			}
+			return err
+		},
+	}
 }
 
 // confirm returns errConsumerLost if another stream has taken over from the one that is ahead, or if the database has lost
@@ -118,74 +204,59 @@ func (seen *progress) confirm(consumer string) error {
 	return nil
 }
 
-func (g *gatherer) findBacklogs(tx *database.Tx, seen *progress, expected reach) error {
-	if !seen.sub.wide() { // its log is always read, because that also reveals lost access and the end
-		no := seen.sub.intentNo
-		g.noteLosses(seen.states)
-		seen.intents, seen.backlogs = []int64{no}, []backlog{{intentNo: no, stored: seen.positions[no], through: math.MaxInt64}}
-		return nil
+// digest finds out from what was read where there is something to gather, and how the pass goes on.
+func (g *gatherer) digest(seen *progress, moves messaging.Moves, page []int64) {
+	if seen.presence != g.presence {
+		clear(g.refused) // its access may also have changed
+		g.presence = seen.presence
 	}
-	states, err := g.readReach(tx, seen, expected)
-	if err != nil {
-		return err
+	for intentNo, move := range moves.Intents {
+		if move.Ruled {
+			seen.ruled = append(seen.ruled, intentNo)
+		}
 	}
-	for _, head := range states {
-		seen.states[head.IntentNo] = head
+	seen.ruled = database.Distinct(append(seen.ruled, page...))
+	if g.passing && len(g.behind) < maxBehind {
+		if g.passing = len(page) == passPage; g.passing {
+			g.passed = page[len(page)-1]
+		}
 	}
-	g.forgetUnreached(seen.intents)
 	g.noteLosses(seen.states)
-	g.addBacklogs(seen, states)
-	return nil
-}
-
-// reach is where something may reach a wide subscription's subscriber. It is read together with everything else, as if the role and the
-// intents were those of the last time. If they are, a look takes one round trip.
-type reach struct {
-	role       string
-	reached    reading.Reach
-	intents    []int64
-	states     *[]intents.State
-	statements []database.Statement
-}
-
-// expectReach returns what the gatherer expects. It expects nothing before it has read once.
-func (g *gatherer) expectReach(tx *database.Tx, subscriber string) (expected reach) {
-	if g.reaching == nil {
-		return expected
+	if g.ledger != nil {
+		g.ledger.learnPositions(seen, g.scanned)
 	}
-	expected.role, expected.intents = heldRole(g.presence), g.reaching
-	expected.reached, expected.statements = reading.PrepareReach(tx, subscriber, expected.role)
-	var read database.Statement
-	expected.states, read = intents.PrepareStates(tx, expected.intents)
-	expected.statements = append(expected.statements, read)
-	return expected
+	g.findBacklogs(seen)
+	if g.follows(seen.sub.filter.Annotations) || seen.sub.lastNumber < g.lastNumber {
+		g.beginPass() // what was read ahead is read again, and what was numbered and is lost
+	}
+	g.lastNumber, seen.more = seen.sub.lastNumber, g.passing
 }
 
-// readReach returns the states of the intents from which something may reach the subscriber, and reads again what is not as expected.
-func (g *gatherer) readReach(tx *database.Tx, seen *progress, expected reach) ([]intents.State, error) {
-	if role := heldRole(seen.presence); expected.states != nil && role == expected.role {
-		seen.intents = expected.reached.Intents()
-	} else {
-		var err error
-		if seen.intents, err = reading.ReachingIntents(tx, seen.sub.subscriber, role); err != nil {
-			return nil, err
+// findBacklogs finds the intents whose logs have grown beyond what was gathered, lowest first, and remembers them for the next look.
+func (g *gatherer) findBacklogs(seen *progress) {
+	g.behind = make(map[int64]struct{})
+	if !g.wide() {
+		seen.backlogs = []backlog{{intentNo: g.intentNo, stored: seen.positions[g.intentNo], through: math.MaxInt64}}
+		return
+	}
+	for _, head := range seen.states {
+		one := backlog{intentNo: head.IntentNo, epoch: head.Epoch, stored: seen.positions[head.IntentNo], through: head.LastPosition}
+		if epoch, refused := g.refused[one.intentNo]; head.Purged || refused && epoch == one.epoch {
+			continue
+		}
+		if one.through > max(one.stored, g.scanned[one.intentNo]) {
+			seen.backlogs = append(seen.backlogs, one)
 		}
 	}
-	if expected.states == nil || !slices.Equal(seen.intents, expected.intents) {
-		var read database.Statement
-		expected.states, read = intents.PrepareStates(tx, seen.intents)
-		if err := tx.Pipeline(read); err != nil {
-			return nil, err
+	slices.SortFunc(seen.backlogs, func(a, b backlog) int { return cmp.Compare(a.intentNo, b.intentNo) })
+	if len(seen.backlogs) > maxBehind {
+		seen.backlogs = seen.backlogs[:maxBehind]
+		last := seen.backlogs[maxBehind-1].intentNo
+		if !g.passing || last < g.passed {
+			g.passing, g.passed = true, last
 		}
 	}
-	g.reaching = append([]int64{}, seen.intents...)
-	return *expected.states, nil
-}
-
-// heldRole returns the role that the agent holds now, or "".
-func heldRole(presence agents.Presence) string {
-	if presence.HoldsRole(presence.RoleID) {
-		return presence.RoleID
+	for _, one := range seen.backlogs {
+		g.behind[one.intentNo] = struct{}{}
 	}
-	return ""
 }

@@ -22,62 +22,29 @@ type receiver struct {
 	watch    *messaging.Watch
 	// fullWait is how long the receiver waits without a wake-up while its client owes acknowledgements.
 	fullWait time.Duration
-	// whole is true when the next look must read the whole progress, because it comes without a wake-up or after one that failed.
-	whole bool
 }
 
-func (s *Service) newReceiver(sub *subscription) *receiver {
-	return s.receiverWith(sub, s.messaging.WatchIntents(sub.subscriber))
-}
-
-// receiverWith makes a receiver with a watch for the subscriber.
-func (s *Service) receiverWith(sub *subscription, watch *messaging.Watch) *receiver {
+// receiverFor makes a receiver. takes is true if it takes what is handed over.
+func (s *Service) receiverFor(sub *subscription, takes bool) *receiver {
+	watch := s.messaging.Watch(messaging.Watched{Agent: sub.subscriber, IntentNo: sub.intentNo, Takes: takes})
 	watch.Subscription(sub.no)
-	return &receiver{service: s, sub: sub, gatherer: s.newGatherer(sub.no), watch: watch}
+	return &receiver{service: s, sub: sub, gatherer: s.newGatherer(sub.no, sub.subscriber, sub.intentNo), watch: watch}
 }
 
 func (r *receiver) close() { r.watch.Close() }
 
-// refresh reads the subscription's progress and makes the watch listen to everything that concerns it. Changes that were stored
-// before the watch listened woke nobody. So refresh reads again if the watch had something new to listen to.
-//
-// If the watch says in which intents something has happened, refresh reads no more than that.
+// refresh looks how far the subscription has come and where there is something to gather.
 func (r *receiver) refresh(ctx context.Context) (*progress, error) {
-	moved, known := r.watch.Moved()
-	known = known && !r.whole
-	r.whole = true // unless this look succeeds
-	if known {
-		seen, ok, err := r.gatherer.readMoved(ctx, r.sub.subscriber, moved)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			r.sub, r.whole = seen.sub, false
-			return seen, nil
-		}
-	}
-	for {
-		seen, err := r.gatherer.readProgress(ctx, r.sub.subscriber)
-		if err != nil {
-			return nil, err
-		}
+	seen, err := r.gatherer.look(ctx, r.watch)
+	if err == nil {
 		r.sub = seen.sub
-		if !listenFor(r.watch, seen) {
-			r.whole = false
-			return seen, nil
-		}
 	}
-}
-
-// listenFor makes a watch listen to everything that concerns a subscription. changed is true when some of it was new.
-func listenFor(watch *messaging.Watch, seen *progress) (changed bool) {
-	changed = watch.Intents(seen.intents...)
-	return watch.Role(heldRole(seen.presence)) || changed
+	return seen, err
 }
 
 // receive offers up to limit due deliveries to a consumer, or to a fetch if consumer is empty. held is how many bytes the answer has
 // already. If no further delivery fits beside them, receive returns errAnswerFull. wait is how long to wait for the
-// next delivery without a wake-up. When the last delivery of a closed channel is finished, receive returns errChannelClosed.
+// next delivery without a wake-up; it is 0 if the next look may find one. When the last delivery of a closed channel is finished, receive returns errChannelClosed.
 func (r *receiver) receive(
 	ctx context.Context, seen *progress, consumer string, limit, maxOutstanding, held int,
 ) (parcels []parcel, wait time.Duration, err error) {
@@ -107,6 +74,9 @@ func (r *receiver) receive(
 		}
 		room := maxOutstanding - int(o.outstanding)
 		due := o.due[:max(0, min(len(o.due), room))]
+		if len(due) == 0 && seen.more && !r.gatherer.full {
+			return nil, 0, nil
+		}
 		if len(due) == 0 {
 			o.next = earliest(o.next, windowEnds)
 			return nil, r.pause(o, room <= 0), nil
@@ -141,18 +111,21 @@ func (r *receiver) pause(o offering, full bool) time.Duration {
 	return wait
 }
 
-// wait waits for a wake-up, but no longer than a given time.
-func (r *receiver) wait(ctx context.Context, wait time.Duration) (woken bool, err error) {
+// wait waits for a wake-up that is worth a look, but no longer than a given time.
+func (r *receiver) wait(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	select {
-	case <-r.watch.C():
-		return true, nil
-	case <-timer.C:
-		r.whole = true
-		return false, nil
-	case <-ctx.Done():
-		return false, context.Cause(ctx)
+	for {
+		select {
+		case <-r.watch.C():
+			if worth, err := r.watch.Worth(ctx); worth || err != nil {
+				return nil // after an error the look fails, too
+			}
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 }
 

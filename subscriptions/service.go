@@ -75,7 +75,7 @@ type Service struct {
 	settler   *settler
 	renewing  *loop.Loop
 	poster    *poster
-	monitor   *monitor
+	ownLogs   *ownLogs
 	polling   *loop.Loop
 	// beside is true while programs of release 0.1 work on the database, too.
 	beside        atomic.Bool
@@ -98,7 +98,7 @@ func New(cfg Config) *Service {
 	s.changes = &groupCommit{db: cfg.DB}
 	s.settler = newSettler(cfg.DB, cfg.Logger)
 	s.poster = newPoster(s, cfg.Encode)
-	s.monitor = newMonitor(s)
+	s.ownLogs = &ownLogs{service: s, of: make(map[string]*ownLogNumbers)}
 	s.polling = loop.New("poll for changes that no wake-up announced", s.lookAgain, cfg.Logger, s.poll)
 	s.renewing = loop.New("renew the leases on subscriptions", cmp.Or(cfg.RenewEvery, renewEvery), cfg.Logger, s.renew)
 	s.lookingBeside = loop.New("look for programs of release 0.1", cmp.Or(cfg.LookBesideEvery, besideEvery), cfg.Logger, s.lookBeside).Slowing(time.Minute)
@@ -142,6 +142,7 @@ func (s *Service) Start() {
 // with the contexts of their calls, which the server cancels first.
 func (s *Service) Stop() {
 	s.polling.Stop()
+	s.ownLogs.running.Wait()
 	s.poster.stop()
 	s.settler.stop()
 	s.renewing.Stop()
@@ -151,9 +152,9 @@ func (s *Service) Stop() {
 	s.lookingBeside.Stop()
 }
 
-// poll finds the changes that no wake-up announced, for the poster and for everything that the monitor observes.
+// poll finds the changes to subscriptions that no wake-up announced, for the poster and for the agents' own logs.
 func (s *Service) poll(ctx context.Context) error {
-	return errors.Join(s.poster.discover(ctx), s.monitor.poll(ctx))
+	return errors.Join(s.poster.discover(ctx), s.ownLogs.lookForNumbers(ctx))
 }
 
 // find returns a subscription of the caller. For another agent's subscription, and for an agent's own log, it returns

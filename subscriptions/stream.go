@@ -27,7 +27,7 @@ func (s *Service) StreamDeliveries(
 	if err := s.acknowledgeThrough(ctx, sub, through); err != nil {
 		return err
 	}
-	r := s.receiverWith(sub, s.messaging.WatchIntentsTaking(sub.subscriber))
+	r := s.receiverFor(sub, true)
 	defer r.close()
 	if _, err := r.refresh(ctx); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (st *deliveryStream) run(ctx context.Context) error {
 		if wait == 0 {
 			continue
 		}
-		if _, err := st.wait(ctx, wait); err != nil {
+		if err := st.wait(ctx, wait); err != nil {
 			return err
 		}
 	}

@@ -57,18 +57,17 @@ func (g *greedy) say(t *testing.T, agent, channel, to string) {
 }
 
 // hold makes many calls as an agent, 200 on each connection. Each lasts until the context ends.
-func (g *greedy) hold(ctx context.Context, t *testing.T, agent string, count int, call func(context.Context, openintentv1.MessageServiceClient) error) {
+func (g *greedy) hold(ctx context.Context, t *testing.T, agent string, count int, call func(context.Context, *grpc.ClientConn) error) {
 	t.Helper()
 	ctx = metadata.AppendToOutgoingContext(ctx, "x-api-key", "greedy-key", "x-agent-id", agent)
 	for begun := 0; begun < count; begun += 200 {
 		connection, err := grpc.NewClient(g.h.GRPCAddress(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = connection.Close() })
-		client := openintentv1.NewMessageServiceClient(connection)
 		for range min(200, count-begun) {
 			g.held.Go(func() {
 				for ctx.Err() == nil {
-					if err := call(ctx, client); harness.Reason(err) != "" {
+					if err := call(ctx, connection); harness.Reason(err) != "" {
 						g.refused.Add(1)
 						return
 					}
@@ -78,13 +77,47 @@ func (g *greedy) hold(ctx context.Context, t *testing.T, agent string, count int
 	}
 }
 
-// TestWaitsOfOneKey holds as many waits for inboxes as one key may have, and the streams of an agent that very many intents reach,
-// and wakes all of them without end. Another key's sends and looks into its inbox must take little longer than without that.
+// waitForInbox waits for an agent's inbox.
+func waitForInbox(agent string) func(context.Context, *grpc.ClientConn) error {
+	return func(ctx context.Context, connection *grpc.ClientConn) error {
+		_, err := openintentv1.NewMessageServiceClient(connection).GetInbox(ctx, &openintentv1.GetInboxRequest{
+			AgentId: agent, WaitSeconds: new(600.0),
+		})
+		return err
+	}
+}
+
+// streamOf reads a stream of everything that reaches an agent, until it ends.
+func streamOf(agent string) func(context.Context, *grpc.ClientConn) error {
+	return func(ctx context.Context, connection *grpc.ClientConn) error {
+		stream, err := openintentv1.NewMessageServiceClient(connection).Subscribe(ctx, &openintentv1.SubscribeRequest{
+			Scope: &openintentv1.SubscribeRequest_AgentId{AgentId: agent},
+		})
+		for err == nil {
+			_, err = stream.Recv()
+		}
+		return err
+	}
+}
+
+// fetchFrom waits for deliveries of a subscription.
+func fetchFrom(subscription string) func(context.Context, *grpc.ClientConn) error {
+	return func(ctx context.Context, connection *grpc.ClientConn) error {
+		_, err := openintentv1.NewSubscriptionServiceClient(connection).FetchDeliveries(ctx, &openintentv1.FetchDeliveriesRequest{
+			SubscriptionId: subscription, WaitSeconds: new(60.0),
+		})
+		return err
+	}
+}
+
+// TestWaitsOfOneKey holds nearly as many waits as one key may have: for inboxes, and for deliveries of subscriptions to everything that
+// reaches an agent. It also holds streams of that agent, which very many intents reach, and wakes all of them without end. Another key's
+// sends and looks into its inbox must take little longer than without that, and the server must not need much memory for it.
 func TestWaitsOfOneKey(t *testing.T) {
 	databasetest.EachURL(t, func(t *testing.T, url string) {
 		h := harness.StartProcess(t, harness.Options{URL: url, APIKeys: waitingKeys})
 		at, victim, sends := newPlace(t, h, "own"), h.With("victim-key", ""), size(30, 500)
-		agents, waits, streams, intents := size(3, 10), size(40, 1000), size(10, 300), size(40, 3000)
+		agents, waits, fetches, streams, intents := size(3, 10), size(40, 900), size(3, 30), size(10, 300), size(40, 3000)
 		g := newGreedy(t, h, intents, agents)
 		before := residentMB(t, h)
 		calm, _ := measure(t, victim, at, sends)
@@ -94,18 +127,15 @@ func TestWaitsOfOneKey(t *testing.T) {
 		defer end()
 		for n := range agents {
 			agent := fmt.Sprint("greedy-", n)
-			g.hold(ctx, t, agent, waits, func(ctx context.Context, client openintentv1.MessageServiceClient) error {
-				_, err := client.GetInbox(ctx, &openintentv1.GetInboxRequest{AgentId: agent, WaitSeconds: new(600.0)})
-				return err
-			})
+			g.hold(ctx, t, agent, waits, waitForInbox(agent))
 		}
-		g.hold(ctx, t, "greedy-0", streams, func(ctx context.Context, client openintentv1.MessageServiceClient) error {
-			stream, err := client.Subscribe(ctx, &openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_AgentId{AgentId: "greedy-0"}})
-			for err == nil {
-				_, err = stream.Recv()
-			}
-			return err
-		})
+		for n := range 3 {
+			subscription, err := h.With("greedy-key", "greedy-0").Subscriptions.CreateSubscription(t.Context(),
+				&openintentv1.CreateSubscriptionRequest{Name: new(fmt.Sprint("own-", n))})
+			require.NoError(t, err)
+			g.hold(ctx, t, "greedy-0", fetches, fetchFrom(subscription.GetId()))
+		}
+		g.hold(ctx, t, "greedy-0", streams, streamOf("greedy-0"))
 		woken := 0
 		g.held.Go(func() {
 			waker := h.With("greedy-key", "greedy-0")
@@ -118,8 +148,8 @@ func TestWaitsOfOneKey(t *testing.T) {
 		under, refusals := measure(t, victim, at, sends)
 		underLooks := looks(t, victim, sends)
 		after := residentMB(t, h)
-		figure(t, "%d waits and %d streams with %d intents, woken without end: the victim's sends p50 %v calm, %v beside them, p99 %v; "+
-			"its inbox p50 %v calm, %v beside them, p99 %v; %d MB before, %d MB after", agents*waits, streams, intents,
+		figure(t, "%d waits, %d fetches and %d streams with %d intents, woken without end: the victim's sends p50 %v calm, %v beside them, "+
+			"p99 %v; its inbox p50 %v calm, %v beside them, p99 %v; %d MB before, %d MB after", agents*waits, 3*fetches, streams, intents,
 			quantile(calm, .5), quantile(under, .5), quantile(under, .99), quantile(calmLooks, .5), quantile(underLooks, .5),
 			quantile(underLooks, .99), before, after)
 		end()

@@ -12,6 +12,9 @@
 // to tell. Then everyone who waits there looks immediately. A crash between a commit and its wake-ups makes those who wait look
 // only at the next turn of their slow timer, and so does a notification that is lost on its way.
 //
+// Some parties wait for the same very many topics: all that wait for what reaches one agent. They are members of a group (group.go), which
+// listens once for all of them. So the hub has each topic once for each agent, and is an index from intents to agents.
+//
 // When this replica's own writer has committed, the wake-up brings along what was stored (handover.go). So a channel's stream, a durable
 // subscription's stream, or somebody who waits for an answer, need not read what the writer had in its hands a moment before. A handover is a cache and
 // never truth: it stands for a snapshot at the moment of its commit, and losing it costs one reading.

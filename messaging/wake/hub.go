@@ -3,6 +3,7 @@ package wake
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"openintent/channels"
 )
@@ -11,8 +12,8 @@ import (
 // reads the store, unless what was stored was handed over with the wake-up (handover.go). So a lost wake-up delays but
 // loses nothing, because everyone who waits also looks again after a while without one.
 //
-// Whoever listens under very many topics for many others asks which of them were woken (ListenNoting). So each replica has one
-// listener for each agent whose inbox is awaited, and an index from intents to these agents, however many calls wait.
+// Many parties that wait for the same very many topics listen together (group.go). So each replica has one listener for each agent, and
+// an index from intents to these agents, however many calls and streams wait for what reaches an agent.
 //
 // Those who wait listen under topics: the followers of a channel under its key, an asker under its request's id. Only
 // answers to its own request wake an asker, so a busy channel does not wake all its askers.
@@ -37,9 +38,11 @@ type Listener struct {
 	// looks is true when the listener takes nothing that is handed over, and always looks.
 	looks bool
 
-	// noting is true when the listener notes under which topics it was woken.
-	noting bool
-	noted  notes
+	// stirred is true when the listener was woken otherwise than by its group.
+	stirred atomic.Bool
+	// is the group whose topics these are, and of is the group that the listener is a member of; both are nil for other parties. The
+	// hub's mutex guards them.
+	is, of *Group
 
 	// agent is the agent that awaits an answer; it is empty for other parties.
 	agent   string
@@ -82,14 +85,6 @@ func (h *Hub) ListenLooking(topics ...any) *Listener {
 	return l
 }
 
-// ListenNoting is ListenLooking for a party that listens under so many topics that it wants to know which ones were woken
-// (Noted).
-func (h *Hub) ListenNoting(topics ...any) *Listener {
-	l := &Listener{hub: h, wake: make(chan struct{}, 1), looks: true, noting: true}
-	l.Also(topics...)
-	return l
-}
-
 // ListenCalling is Listen for a party that has very many listeners. Each wake-up calls the function, instead of filling a
 // channel on which a goroutine would have to wait. All other wake-ups wait for the function, so it must not block, and it
 // must not use the hub.
@@ -106,13 +101,22 @@ func (h *Hub) ListenFor(agent string, topics ...any) *Listener {
 	return l
 }
 
+// manyTopics is for how many topics at a time a listener keeps the hub's mutex, so that all wake-ups wait only briefly for it.
+const manyTopics = 256
+
 // Also listens under further topics.
 func (l *Listener) Also(topics ...any) {
+	for some := range slices.Chunk(topics, manyTopics) {
+		l.also(some)
+	}
+}
+
+func (l *Listener) also(topics []any) {
 	l.hub.mutex.Lock()
 	defer l.hub.mutex.Unlock()
 	for _, topic := range topics {
 		if l.hub.listeners[topic] == nil {
-			l.hub.listeners[topic] = make(map[*Listener]struct{})
+			l.hub.listeners[topic] = make(map[*Listener]struct{}, 1)
 		}
 		l.hub.listeners[topic][l] = struct{}{}
 	}
@@ -121,9 +125,12 @@ func (l *Listener) Also(topics ...any) {
 
 // Forget stops listening under some of the topics.
 func (l *Listener) Forget(topics ...any) {
+	if len(topics) == 0 {
+		return
+	}
+	l.leave(topics)
 	l.hub.mutex.Lock()
 	defer l.hub.mutex.Unlock()
-	l.leave(topics)
 	dropped := make(map[any]struct{}, len(topics)) // there may be very many
 	for _, topic := range topics {
 		dropped[topic] = struct{}{}
@@ -137,12 +144,25 @@ func (l *Listener) Forget(topics ...any) {
 // Close stops listening.
 func (l *Listener) Close() {
 	l.hub.mutex.Lock()
-	defer l.hub.mutex.Unlock()
-	l.leave(l.topics)
+	topics := l.topics
 	l.topics = nil
+	if l.of != nil {
+		delete(l.of.members, l)
+		l.of = nil
+	}
+	l.hub.mutex.Unlock()
+	l.leave(topics)
 }
 
 func (l *Listener) leave(topics []any) {
+	for some := range slices.Chunk(topics, manyTopics) {
+		l.leaveFew(some)
+	}
+}
+
+func (l *Listener) leaveFew(topics []any) {
+	l.hub.mutex.Lock()
+	defer l.hub.mutex.Unlock()
 	for _, topic := range topics {
 		delete(l.hub.listeners[topic], l)
 		if len(l.hub.listeners[topic]) == 0 {
@@ -212,7 +232,7 @@ func (h *Hub) taken(heard []any) (taken []any) {
 	defer h.mutex.Unlock()
 	for _, topic := range heard {
 		for l := range h.listeners[topic] {
-			if !l.looks {
+			if l.takes() {
 				taken = append(taken, topic)
 				break
 			}
@@ -230,13 +250,17 @@ func (h *Hub) WakeNamed(agentIDs []string) {
 	h.WakeUp(topics...)
 }
 
-// wakeAll asks every listener here to look again.
+// wakeAll asks every listener here to look again, each once.
 func (h *Hub) wakeAll() {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
+	woken := make(map[*Listener]struct{})
 	for _, listeners := range h.listeners {
 		for l := range listeners {
-			l.Signal()
+			if _, already := woken[l]; !already {
+				woken[l] = struct{}{}
+				l.give(nil, nil)
+			}
 		}
 	}
 }
@@ -262,27 +286,30 @@ func (l *Listener) Take() (given []*Handover, look bool) {
 	return given, look || l.looks
 }
 
-// Notes reports whether the listener notes under which topics it was woken.
-func (l *Listener) Notes() bool { return l.noting }
-
-// Noted returns the topics under which the listener was woken since the last time. all is true when there is more than they
-// say, because the listener was signalled without a topic.
-func (l *Listener) Noted() (topics map[any]struct{}, all bool) { return l.noted.take() }
+// Stirred reports whether the listener was woken since the last time otherwise than by its group.
+func (l *Listener) Stirred() bool { return l.stirred.Swap(false) }
 
 // Signal asks the listener to look again.
 func (l *Listener) Signal() { l.give(nil, nil) }
 
 // give wakes the listener under a topic, nil standing for all, with what was stored; nil means that it has to look for itself.
 func (l *Listener) give(topic any, stored *Handover) {
+	if l.is != nil {
+		l.is.give(topic, stored)
+		return
+	}
+	l.stirred.Store(true)
+	l.rouse(stored)
+}
+
+// rouse wakes the listener with what was stored.
+func (l *Listener) rouse(stored *Handover) {
 	if l.calls != nil {
 		l.calls()
 		return
 	}
 	if !l.looks {
 		l.mailbox.put(stored)
-	}
-	if l.noting {
-		l.noted.add(topic)
 	}
 	select {
 	case l.wake <- struct{}{}:

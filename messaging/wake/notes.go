@@ -2,7 +2,7 @@ package wake
 
 import "sync"
 
-// notes are the topics under which a listener was woken and has not looked yet. There are no more than it listens under.
+// notes are the topics under which a group was woken since somebody looked. There are no more than it listens under.
 type notes struct {
 	mutex  sync.Mutex
 	topics map[any]struct{}

@@ -1,0 +1,345 @@
+package messaging
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"openintent/agents"
+	"openintent/caller"
+	"openintent/database"
+	"openintent/intents"
+	"openintent/messaging/reading"
+	"openintent/messaging/wake"
+)
+
+// maxMoves bounds what is noted for one watch. A watch that has more to look at looks at everything.
+const maxMoves = 256
+
+// keptReaches are the agents that something here watches. Of each of them this replica keeps once which intents reach the agent, and how
+// far these have come, for all calls that wait for the agent and all its streams. So a further watch costs the same, however many intents
+// reach its agent, and what happens in an intent is read once.
+type keptReaches struct {
+	service *Service
+
+	// mutex comes before the mutex of a keptReach.
+	mutex   sync.Mutex
+	of      map[string]*keptReach
+	byGroup map[*wake.Group]*keptReach
+	// narrow are the watches of a single intent, by intent.
+	narrow map[int64]map[*Watch]struct{}
+	missed missed
+}
+
+// keptReach is where something reaches one agent.
+//
+//	wake-ups ──> group ──wakes──> watches ──look──┐
+//	               └── topics ──> one reading <───┘──> which intents have moved, for each watch
+//
+// The group listens for everything in it before that is read, so whatever is committed after the reading wakes it.
+type keptReach struct {
+	agent   string
+	service *Service
+	group   *wake.Group
+	// turn is taken by whoever reads.
+	turn chan struct{}
+
+	mutex   sync.Mutex
+	watches map[*Watch]struct{}
+	closed  bool
+	// asked is how often somebody needed a whole reading, and read is how many of these the latest one has answered.
+	asked, read int
+	// The rest is as it was last read. order are the intents, lowest first; it is replaced and never changed.
+	presence agents.Presence
+	intents  map[int64]intentState
+	order    []int64
+}
+
+// intentState is how an intent that reaches an agent was last read. told is the position up to which the watches were told: what others say
+// to each other is told to nobody until it is much (quietSpan).
+type intentState struct {
+	lastPosition, lastAt, told int64
+	ruling
+}
+
+// ruling is what decides, beside the agent's record, which messages of an intent are for the agent: the epoch of the rules, whether the
+// agent has sent a message there, and when a channel began to list it, in microseconds.
+type ruling struct {
+	epoch    int64
+	sent     bool
+	listedAt int64
+}
+
+func newKeptReaches(s *Service) *keptReaches {
+	return &keptReaches{
+		service: s, of: make(map[string]*keptReach), byGroup: make(map[*wake.Group]*keptReach), narrow: make(map[int64]map[*Watch]struct{}),
+	}
+}
+
+// join adds a watch of everything that reaches its agent.
+func (r *keptReaches) join(w *Watch) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.missed.begin(r)
+	k := r.of[w.agent]
+	if k == nil {
+		k = &keptReach{
+			agent: w.agent, service: r.service, turn: make(chan struct{}, 1), watches: make(map[*Watch]struct{}), asked: 1,
+			group: r.service.hub.NewGroup(wake.AgentTopic(w.agent), wake.AudienceTopic(w.agent)),
+		}
+		r.of[w.agent], r.byGroup[k.group] = k, k
+	}
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	w.reach, w.moves.All = k, true
+	k.watches[w] = struct{}{}
+	k.group.Join(w.listener)
+}
+
+// joinNarrow adds a watch of one intent.
+func (r *keptReaches) joinNarrow(w *Watch) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.missed.begin(r)
+	if r.narrow[w.intentNo] == nil {
+		r.narrow[w.intentNo] = make(map[*Watch]struct{})
+	}
+	r.narrow[w.intentNo][w] = struct{}{}
+}
+
+// leave removes a watch. When the last one of an agent leaves, nothing is kept of where the agent is reached.
+func (r *keptReaches) leave(w *Watch) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if delete(r.narrow[w.intentNo], w); len(r.narrow[w.intentNo]) == 0 {
+		delete(r.narrow, w.intentNo)
+	}
+	if k := w.reach; k != nil && k.drop(w) {
+		delete(r.of, k.agent)
+		delete(r.byGroup, k.group)
+		k.group.Close()
+	}
+}
+
+// drop removes a watch, and reports whether it was the last one.
+func (k *keptReach) drop(w *Watch) (last bool) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	if k.closed {
+		return false
+	}
+	delete(k.watches, w)
+	k.closed = len(k.watches) == 0
+	return k.closed
+}
+
+// look brings what is kept up to date. One watch reads at a time; the others then find that nothing is left to read.
+func (k *keptReach) look(ctx context.Context) error {
+	select {
+	case k.turn <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-k.turn }()
+	topics, all := k.group.Noted()
+	k.mutex.Lock()
+	if all { // whatever was known may be lost
+		k.asked++
+		for w := range k.watches {
+			w.moves = Moves{All: true}
+		}
+	}
+	asked := k.asked
+	whole := asked > k.read
+	k.mutex.Unlock()
+	if !whole && len(topics) == 0 {
+		return nil
+	}
+	moved, known := k.movedIn(topics)
+	var err error
+	if whole = whole || !known; !whole {
+		whole, err = k.readMoved(ctx, moved)
+	}
+	for again := whole; again && err == nil; {
+		again, err = k.readWhole(ctx)
+	}
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	switch {
+	case err != nil:
+		k.asked++ // what woke this reading is forgotten
+	case whole:
+		k.read = asked
+	}
+	return err
+}
+
+// refresh asks for a whole reading at the next look.
+func (k *keptReach) refresh() {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	k.asked++
+}
+
+// movedIn returns the intents whose topics are among these. known is false if another topic is, by which a further intent may reach the
+// agent. The agent's own topic says only that its record may have changed, which every reading shows.
+func (k *keptReach) movedIn(topics map[any]struct{}) (moved []int64, known bool) {
+	for topic := range topics {
+		var no int64
+		switch topic := topic.(type) {
+		case wake.FeedTopic:
+			no = int64(topic)
+		case wake.IntentTopic:
+			no = int64(topic)
+		case wake.AgentTopic:
+			continue
+		default:
+			return nil, false
+		}
+		if _, there := k.intents[no]; !there { // only who has the turn changes them
+			return nil, false
+		}
+		moved = append(moved, no)
+	}
+	return database.Distinct(moved), true
+}
+
+// readMoved reads what has happened in a few intents. whole is true if only a whole reading shows what has become of the reach.
+func (k *keptReach) readMoved(ctx context.Context, moved []int64) (whole bool, err error) {
+	var later map[int64]*laterState
+	err = k.service.db.ReadFor(ctx, caller.ReaderOf(ctx, k.agent), func(tx *database.Tx) error {
+		later, whole = make(map[int64]*laterState, len(moved)), false
+		read, presences := agents.PreparePresences(tx, []string{k.agent})
+		states, readStates := intents.PrepareStates(tx, moved)
+		if err := tx.Pipeline(read, readStates); err != nil {
+			return err
+		}
+		if whole = presenceIn(presences, k.agent) != k.presence || len(*states) < len(moved); whole {
+			return nil
+		}
+		var further []database.Statement
+		for _, state := range *states {
+			before := k.intents[state.IntentNo]
+			if whole = state.Purged || state.LastPosition < before.lastPosition; whole {
+				return nil
+			}
+			now, statements := k.prepareLater(tx, before, state, len(moved) > maxProbes)
+			later[state.IntentNo], further = now, append(further, statements...)
+		}
+		return tx.Pipeline(further...)
+	})
+	if err == nil && !whole {
+		k.mutex.Lock()
+		defer k.mutex.Unlock()
+		for no, now := range later {
+			now.learn(no)
+			k.intents[no] = k.tell(no, k.intents[no], now.intentState, now.news)
+		}
+	}
+	return whole, err
+}
+
+// readWhole reads everything, and listens for it. again is true if there was anything new to listen for: what was stored before it
+// listened has woken nobody, so it is read again.
+func (k *keptReach) readWhole(ctx context.Context) (again bool, err error) {
+	var presence agents.Presence
+	var reached reading.Reach
+	var states *[]intents.State
+	err = k.service.db.ReadFor(ctx, caller.ReaderOf(ctx, k.agent), func(tx *database.Tx) (err error) {
+		if presence, err = presenceOf(tx, k.agent); err != nil {
+			return err
+		}
+		var statements []database.Statement
+		reached, statements = reading.PrepareReach(tx, k.agent, presence.Role())
+		if err := tx.Pipeline(statements...); err != nil {
+			return err
+		}
+		var read database.Statement
+		states, read = intents.PrepareStates(tx, reached.Intents())
+		return tx.Pipeline(read)
+	})
+	if err != nil {
+		return false, err
+	}
+	later, order := make(map[int64]intentState, len(*states)), make([]int64, 0, len(*states))
+	for _, state := range *states {
+		if no := state.IntentNo; !state.Purged {
+			order = append(order, no)
+			later[no] = intentState{
+				lastPosition: state.LastPosition, lastAt: state.LastAt, ruling: ruling{state.Epoch, reached.Spoken[no], microsOrZero(reached.Listed[no])},
+			}
+		}
+	}
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	if presence != k.presence {
+		for w := range k.watches {
+			w.moves = Moves{All: true}
+		}
+	}
+	for no, now := range later {
+		later[no] = k.tell(no, k.intents[no], now, news{addressed: true}) // it may be
+	}
+	again = k.listen(later, presence.Role())
+	k.presence, k.intents, k.order = presence, later, order
+	return again, nil
+}
+
+// tell tells the watches what has happened in an intent, unless it is only a little that others have said to each other. It returns the
+// state that is kept. The mutex is held.
+func (k *keptReach) tell(no int64, before, now intentState, what news) intentState {
+	_, known := k.intents[no]
+	grown := now.lastPosition > before.lastPosition
+	lost := now.lastPosition < before.lastPosition || !grown && now.lastAt != before.lastAt // the database has lost commits, it seems
+	ruled := !known || lost || now.ruling != before.ruling
+	now.told = before.told
+	if !ruled && (!grown || !what.addressed && !what.concerns && now.lastPosition-before.told < quietSpan) {
+		return now
+	}
+	move := Move{Since: min(before.told, now.lastPosition), Ruled: ruled, Addressed: grown && what.addressed}
+	for w := range k.watches {
+		w.moves.note(no, move)
+	}
+	now.told = now.lastPosition
+	return now
+}
+
+// listen listens for everything that was read, and for nothing else. It reports whether there was anything new. The mutex is held.
+func (k *keptReach) listen(later map[int64]intentState, role string) (added bool) {
+	var further, dropped []any
+	for no := range later {
+		if _, already := k.intents[no]; !already {
+			further = append(further, wake.FeedTopic(no), wake.IntentTopic(no))
+		}
+	}
+	for no := range k.intents {
+		if _, still := later[no]; !still {
+			dropped = append(dropped, wake.FeedTopic(no), wake.IntentTopic(no))
+		}
+	}
+	if before := k.presence.Role(); role != before {
+		if before != "" {
+			dropped = append(dropped, wake.AudienceTopic(caller.RolePrefix+before))
+		}
+		if role != "" {
+			further = append(further, wake.AudienceTopic(caller.RolePrefix+role))
+		}
+	}
+	if k.closed {
+		return false // nobody watches any more
+	}
+	k.group.Also(further...)
+	k.group.Forget(dropped...)
+	return len(further) > 0
+}
+
+// after returns up to so many of the intents that reach the agent, those with the lowest numbers above a given one.
+func (k *keptReach) after(intentNo int64, most int) []int64 {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	at, found := slices.BinarySearch(k.order, intentNo)
+	if found {
+		at++
+	}
+	return k.order[at:min(at+most, len(k.order))]
+}

@@ -1,0 +1,333 @@
+package subscriptions
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"openintent/caller"
+	"openintent/database"
+	"openintent/fault"
+	"openintent/messaging"
+	"openintent/messaging/message"
+)
+
+// ownLogs are the agents' own logs that something here streams. All streams of an agent share one gatherer. So a further stream costs the
+// same, however many intents reach the agent, and what happens there is looked at once.
+type ownLogs struct {
+	service *Service
+	running sync.WaitGroup
+
+	mutex sync.Mutex
+	of    map[string]*ownLogNumbers
+}
+
+// ownLogNumbers numbers what is new for an agent's own log, and tells the agent's streams on this replica.
+//
+//	wake-ups ──> look ──> number ──┬──> stream, a cursor over the numbers
+//	                               └──> stream
+//
+// It has a goroutine only while it looks.
+type ownLogNumbers struct {
+	service  *Service
+	agent    string
+	no       int64
+	gatherer *gatherer
+	watch    *messaging.Watch
+	visible  visibility
+	// ctx ends when nobody streams any more.
+	ctx context.Context
+	end context.CancelFunc
+
+	mutex   sync.Mutex
+	streams map[*ownLogStream]struct{}
+	// looking is true while a goroutine looks, and again when it has to look once more. failed is true if the latest look failed, and must
+	// if the next one is worth it without a wake-up.
+	looking, again, failed, must bool
+	// asked is how many looks streams have asked for, and looked is up to which of them the log was looked at.
+	asked, looked int
+	// number is the newest number that is known, and recent are the latest deliveries up to it that were numbered here, for a moment.
+	number int64
+	recent []numbered
+	// news is closed when there is something new for the streams.
+	news chan struct{}
+	// over says why the streams end.
+	over error
+}
+
+// ownLogState is what a stream knows of its log.
+type ownLogState struct {
+	number  int64
+	recent  []numbered
+	missing []openRequests
+	looked  int
+	news    <-chan struct{}
+}
+
+// wait waits until there is something new.
+func (s ownLogState) wait(ctx context.Context) error {
+	select {
+	case <-s.news:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// join adds a stream, and asks for a look. The caller must call leave.
+func (o *ownLogs) join(st *ownLogStream) {
+	o.mutex.Lock()
+	l := o.of[st.own.subscriber]
+	if l == nil {
+		l = &ownLogNumbers{
+			service: o.service, agent: st.own.subscriber, no: st.own.no, news: make(chan struct{}), streams: make(map[*ownLogStream]struct{}),
+			gatherer: o.service.newGatherer(st.own.no, st.own.subscriber, 0),
+		}
+		l.ctx, l.end = context.WithCancel(context.Background())
+		l.watch = o.service.messaging.Watch(messaging.Watched{Agent: l.agent, Calls: l.wake})
+		l.watch.Subscription(l.no)
+		o.of[l.agent] = l
+	}
+	l.mutex.Lock()
+	l.asked++
+	l.number = max(l.number, st.own.lastNumber)
+	st.log, st.joined = l, l.asked
+	l.streams[st] = struct{}{}
+	l.mutex.Unlock()
+	o.mutex.Unlock()
+	l.wake()
+}
+
+// leave removes a stream. With the last one goes what was kept for the agent's streams.
+func (o *ownLogs) leave(st *ownLogStream) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	l := st.log
+	l.mutex.Lock()
+	delete(l.streams, st)
+	last := len(l.streams) == 0
+	l.mutex.Unlock()
+	if !last {
+		return
+	}
+	if o.of[l.agent] == l {
+		delete(o.of, l.agent)
+	}
+	l.end()
+	l.watch.Close()
+}
+
+// remove makes the next stream begin with a log anew.
+func (o *ownLogs) remove(l *ownLogNumbers) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if o.of[l.agent] == l {
+		delete(o.of, l.agent)
+	}
+}
+
+// wake lets a goroutine look, or look once more. It is called by wake-ups, so it does not block.
+func (l *ownLogNumbers) wake() {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	switch {
+	case l.over != nil || l.ctx.Err() != nil:
+	case l.looking:
+		l.again = true
+	default:
+		l.looking = true
+		l.service.ownLogs.running.Go(l.lookOn)
+	}
+}
+
+// lookOn looks until nothing asks for a further look.
+func (l *ownLogNumbers) lookOn() {
+	for {
+		err := l.look()
+		l.mutex.Lock()
+		again := l.again && err == nil
+		l.again, l.failed, l.looking = false, err != nil, again
+		l.mutex.Unlock()
+		switch {
+		case again:
+			continue
+		case l.ctx.Err() != nil:
+		case isTransient(err):
+			l.service.logger.Debug("could not look at an agent's log; will try again", "error", err)
+		case err != nil:
+			l.service.ownLogs.remove(l)
+			l.tell(func() { l.over = err })
+		}
+		return
+	}
+}
+
+// look numbers what is new, page by page, and tells the streams of each page.
+func (l *ownLogNumbers) look() (err error) {
+	defer fault.Recover(&err) // nobody else recovers on this goroutine
+	l.mutex.Lock()
+	asked, number := l.asked, l.number
+	must := l.must || l.failed || asked > l.looked
+	l.must = false
+	ctx := l.ctx
+	for st := range l.streams { // it reads on behalf of one of them
+		ctx = caller.NewContext(ctx, st.by)
+		break
+	}
+	l.mutex.Unlock()
+	if !must {
+		if worth, err := l.watch.Worth(ctx); !worth || err != nil {
+			return err
+		}
+	}
+	for more := true; more; {
+		if more, err = l.lookOnce(ctx, number); err != nil {
+			l.gatherer.beginPass()
+			return err
+		}
+		number = 0 // it has been compared
+	}
+	if asked > l.looked { // nobody else changes it
+		l.tell(func() { l.looked = asked })
+	}
+	return nil
+}
+
+// lookOnce takes one look. known is a number that the log has had. more is true if there is more to look at without a wake-up.
+func (l *ownLogNumbers) lookOnce(ctx context.Context, known int64) (more bool, err error) {
+	seen, err := l.gatherer.look(ctx, l.watch)
+	switch {
+	case errors.Is(err, errNotFound):
+		return false, message.ErrCursorBeyondLog
+	case err != nil:
+		return false, err
+	}
+	if seen.sub.lastNumber < known && !l.lose(seen.sub.lastNumber) {
+		l.gatherer.beginPass()
+		return false, nil // nobody is left to number for
+	}
+	if err := l.backfill(ctx, seen); err != nil {
+		return false, err
+	}
+	l.found(nil, seen.sub.lastNumber)
+	for i := range seen.backlogs {
+		b := &seen.backlogs[i]
+		for done := false; !done; {
+			var found []numbered
+			if found, done, _, err = l.gatherer.step(ctx, seen.sub, b, gatherPage); err != nil {
+				return false, err
+			}
+			l.found(found, seen.sub.lastNumber)
+		}
+		delete(l.gatherer.behind, b.intentNo)
+	}
+	return seen.more, l.gatherer.storeScanned(ctx, seen.sub)
+}
+
+// found tells the streams of what was numbered here, and of the newest number.
+func (l *ownLogNumbers) found(page []numbered, last int64) {
+	l.mutex.Lock()
+	news := last > l.number
+	l.mutex.Unlock()
+	if !news {
+		return
+	}
+	l.tell(func() { l.number, l.recent = last, page })
+}
+
+// lose ends the streams that have sent numbers which the database has lost. It reports whether others stay.
+func (l *ownLogNumbers) lose(last int64) (others bool) {
+	l.tell(func() {
+		l.number, l.recent = last, nil
+		for st := range l.streams {
+			st.lost = st.lost || st.number > last
+			others = others || !st.lost
+		}
+	})
+	return others
+}
+
+// tell changes what the streams know, and wakes them.
+func (l *ownLogNumbers) tell(change func()) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	change()
+	close(l.news)
+	l.news = make(chan struct{})
+}
+
+// state returns what is new for a stream, or why it ends.
+func (l *ownLogNumbers) state(st *ownLogStream) (ownLogState, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	switch {
+	case l.over != nil:
+		return ownLogState{}, l.over
+	case st.lost:
+		return ownLogState{}, beyondLog(l.number)
+	}
+	return ownLogState{number: l.number, recent: l.recent, missing: st.missing, looked: l.looked, news: l.news}, nil
+}
+
+// moveTo moves the cursor of a stream.
+func (l *ownLogNumbers) moveTo(st *ownLogStream, number int64) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	st.number = number
+}
+
+// lookForNumbers wakes the logs to which another replica has added numbers, those that have lost numbers, those at which a look failed,
+// and those that have not been looked at for long. It runs one statement for very many logs.
+func (o *ownLogs) lookForNumbers(ctx context.Context) error {
+	o.mutex.Lock()
+	logs := make([]*ownLogNumbers, 0, len(o.of))
+	for _, l := range o.of {
+		logs = append(logs, l)
+	}
+	o.mutex.Unlock()
+	for some := range slices.Chunk(logs, manyLogs) {
+		nos, numbers := make([]int64, len(some)), make(map[int64]int64, len(some))
+		for i, l := range some {
+			nos[i] = l.no
+		}
+		err := o.service.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
+			clear(numbers)
+			in, argument := tx.In("subscription_no", nos)
+			return tx.Pipeline(database.Statement{
+				SQL:  "SELECT subscription_no, last_number FROM subscriptions WHERE " + in,
+				Args: []any{argument},
+				Scan: func(row database.Row) error {
+					var no, number int64
+					err := row.Scan(&no, &number)
+					numbers[no] = number
+					return err
+				},
+			})
+		})
+		if err != nil {
+			return err
+		}
+		for _, l := range some {
+			if l.mustLook(numbers[l.no]) {
+				l.wake()
+			}
+		}
+	}
+	return nil
+}
+
+// manyLogs bounds how many logs one query covers.
+const manyLogs = 1000
+
+// mustLook reports whether the log must be looked at although nothing woke it. last is its newest stored number. mustLook also forgets what
+// was numbered a while ago.
+func (l *ownLogNumbers) mustLook(last int64) bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if len(l.recent) > 0 && l.service.db.Now().Sub(l.recent[0].entry.ReadAt) > freshFor {
+		l.recent = nil
+	}
+	l.must = l.failed || last != l.number
+	return l.must
+}
