@@ -87,7 +87,7 @@ func TestWatchesOfAnAgentShareAReading(t *testing.T) {
 		often, seldom := h.messaging.Watch(Watched{Agent: "bob"}), h.messaging.Watch(Watched{Agent: "bob"})
 		defer often.Close()
 		require.Len(t, h.messaging.reaches.of, 1)
-		require.Len(t, h.messaging.hub.GroupsOf(wake.FeedTopic(no[0])), 0)
+		require.Empty(t, h.messaging.hub.GroupsOf(wake.FeedTopic(no[0])))
 		look(t, often)
 		require.Len(t, h.messaging.hub.GroupsOf(wake.FeedTopic(no[0])), 1)
 		look(t, seldom)
