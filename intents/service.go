@@ -72,7 +72,7 @@ type Service struct {
 	onResumed    []func(tx *database.Tx, head *Head, at time.Time) error
 	onChanged    []func(intentNo int64)
 	onAppended   []func(intentNo int64)
-	onNamed      []func(agentIDs []string)
+	onNamed      []func(intentNo int64, agentIDs []string)
 }
 
 // New makes a service on an open database.
@@ -155,7 +155,7 @@ func (s *Service) OnAppended(fn func(intentNo int64)) {
 // OnNamed adds a hook that runs after each commit through which an intent names more agents, or the room above lists more
 // agents there: as creator, in an assignment, in an access entry, as coordinator, as member. The call only means "look again",
 // and the hook must not block. Add hooks before serving.
-func (s *Service) OnNamed(fn func(agentIDs []string)) {
+func (s *Service) OnNamed(fn func(intentNo int64, agentIDs []string)) {
 	s.onNamed = append(s.onNamed, fn)
 }
 
@@ -176,7 +176,7 @@ func (s *Service) announce(tx *database.Tx) {
 		}
 		for _, named := range s.onNamed {
 			if len(head.named) > 0 {
-				named(head.named)
+				named(head.IntentNo, head.named)
 			}
 		}
 	}

@@ -54,8 +54,8 @@
 // them until it is much (kept_reach_news.go). So that costs a few statements for all watches of the agent on a replica, and a watch that was
 // woken for it has nothing to do. A watch that has very many moves looks at everything. The kept reach goes with the last watch.
 //
-// The reach is read as a whole at first, when a further intent begins to reach the agent, and when the agent's record changes. Whatever it says
-// about an intent is as old as the last wake-up; nothing is decided by it but what to read.
+// The reach is read as a whole at first and when the agent's record changes. A wake-up tells which intent begins to reach an agent, so that the
+// reach grows without that. Whatever it says about an intent is as old as the last wake-up; nothing is decided by it but what to read.
 //
 // Wake-ups can be lost. Now and then each replica looks once for all its watches (reach_monitor.go). It reads the heads that changed since the
 // last time, and wakes the watches of the agents of which such a head is kept in another state, and those that such an intent has begun to

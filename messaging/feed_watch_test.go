@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -96,28 +97,64 @@ func TestWatchesOfAnAgentShareAReading(t *testing.T) {
 		h.say(t, "alice", channels[0], "b")
 		h.say(t, "alice", channels[1], "c")
 		require.Equal(t, map[int64]Move{no[0]: {Since: 3, Addressed: true}, no[1]: {Since: 2, Addressed: true}}, look(t, often).Intents)
-		var statements atomic.Int64
-		moves, err := seldom.Look(context.WithValue(context.Background(), countedBy{}, &statements))
+		var counts readCounts
+		moves, err := seldom.Look(context.WithValue(context.Background(), countedBy{}, &counts))
 		require.NoError(t, err)
 		require.Equal(t, map[int64]Move{no[0]: {Since: 2, Addressed: true}, no[1]: {Since: 2, Addressed: true}}, moves.Intents)
-		require.Zero(t, statements.Load(), "it was read before")
+		require.Zero(t, counts.statements.Load(), "it was read before")
 		seldom.Close()
 		require.Len(t, h.messaging.reaches.of, 1)
 		h.say(t, "alice", channels[1], "d")
 		require.Equal(t, map[int64]Move{no[1]: {Since: 3, Addressed: true}}, look(t, often).Intents)
-	}, countingStatements)
+	}, countingReads)
 }
 
-// countedBy is the key of a context under which countingStatements finds where it counts the statements of the context.
+// What happens in an intent, and that a further one begins to reach an agent, costs the same however many intents reach the agent.
+func TestALookReadsWhatMovedAlone(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		var channels []string
+		for range 60 {
+			channels = append(channels, h.open(t))
+			h.say(t, "bob", channels[len(channels)-1], "so that bob takes part")
+		}
+		w := h.messaging.Watch(Watched{Agent: "bob"})
+		defer w.Close()
+		look(t, w)
+		for what, happens := range map[string]func(){
+			"a message":                  func() { h.asks(t, "alice", channels[7], "bob") },
+			"one between others":         func() { h.asks(t, "alice", channels[7], "carol") },
+			"other rules":                func() { h.addMember(t, channels[7], "carol") },
+			"an intent that addresses":   func() { h.asks(t, "alice", h.open(t), "bob") },
+			"an intent that lists":       func() { h.explicit(t, "creator", "bob") },
+			"an intent where bob speaks": func() { h.say(t, "bob", h.open(t), "") },
+			"the same record":            func() { h.messaging.hub.WakeUp(wake.AgentTopic("bob")) },
+		} {
+			happens()
+			var counts readCounts
+			_, err := w.Look(context.WithValue(context.Background(), countedBy{}, &counts))
+			require.NoError(t, err, what)
+			require.Positive(t, counts.statements.Load(), what)
+			require.Less(t, counts.rows.Load(), int64(20), what)
+		}
+		require.Len(t, w.After(0, 1000), 63)
+		require.True(t, slices.IsSorted(w.After(0, 1000)))
+	}, countingReads)
+}
+
+// countedBy is the key of a context under which countingReads finds where it counts what is read in the context.
 type countedBy struct{}
 
-// countingStatements counts the statements of contexts that ask for that.
-func countingStatements(cfg *database.Config, _ *Config) {
+type readCounts struct{ statements, rows atomic.Int64 }
+
+// countingReads counts the statements of contexts that ask for that, and the rows that they return.
+func countingReads(cfg *database.Config, _ *Config) {
 	cfg.Hooks.Statement = func(ctx context.Context, _ string) func() {
-		if count, counts := ctx.Value(countedBy{}).(*atomic.Int64); counts {
-			count.Add(1)
+		counts, counted := ctx.Value(countedBy{}).(*readCounts)
+		if !counted {
+			return nil
 		}
-		return nil
+		counts.statements.Add(1)
+		return func() { counts.rows.Add(1) }
 	}
 }
 

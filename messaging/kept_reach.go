@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -158,6 +159,7 @@ func (k *keptReach) look(ctx context.Context) error {
 	moved, known := k.movedIn(topics)
 	var err error
 	if whole = whole || !known; !whole {
+		k.listenAlso(moved)
 		whole, err = k.readMoved(ctx, moved)
 	}
 	for again := whole; again && err == nil; {
@@ -181,36 +183,51 @@ func (k *keptReach) refresh() {
 	k.asked++
 }
 
-// movedIn returns the intents whose topics are among these. known is false if another topic is, by which a further intent may reach the
-// agent. The agent's own topic says only that its record may have changed, which every reading shows.
-func (k *keptReach) movedIn(topics map[any]struct{}) (moved []int64, known bool) {
+// movedIn returns the intents whose topics are among these, with true for those that have begun to reach the agent in some way. known is
+// false if another topic is, by which any further intent may reach the agent. The agent's own topic says only that its record may have
+// changed, which every reading shows.
+func (k *keptReach) movedIn(topics map[any]struct{}) (moved map[int64]bool, known bool) {
+	moved = make(map[int64]bool)
 	for topic := range topics {
-		var no int64
 		switch topic := topic.(type) {
 		case wake.FeedTopic:
-			no = int64(topic)
+			moved[int64(topic)] = moved[int64(topic)]
 		case wake.IntentTopic:
-			no = int64(topic)
+			moved[int64(topic)] = moved[int64(topic)]
+		case wake.Reached:
+			moved[topic.IntentNo] = true
 		case wake.AgentTopic:
-			continue
 		default:
 			return nil, false
 		}
-		if _, there := k.intents[no]; !there { // only who has the turn changes them
+	}
+	for no, reached := range moved {
+		if _, there := k.intents[no]; !there && !reached { // only who has the turn changes them
 			return nil, false
 		}
-		moved = append(moved, no)
 	}
-	return database.Distinct(moved), true
+	return moved, true
 }
 
-// readMoved reads what has happened in a few intents. whole is true if only a whole reading shows what has become of the reach.
-func (k *keptReach) readMoved(ctx context.Context, moved []int64) (whole bool, err error) {
+// listenAlso listens for what moved and is not kept.
+func (k *keptReach) listenAlso(moved map[int64]bool) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	for no := range moved {
+		if _, there := k.intents[no]; !there && !k.closed {
+			k.group.Also(wake.FeedTopic(no), wake.IntentTopic(no))
+		}
+	}
+}
+
+// readMoved reads what has happened in a few intents, and from where those reach the agent that begin to. whole is true if only a whole
+// reading shows what has become of the reach.
+func (k *keptReach) readMoved(ctx context.Context, moved map[int64]bool) (whole bool, err error) {
 	var later map[int64]*laterState
 	err = k.service.db.ReadFor(ctx, caller.ReaderOf(ctx, k.agent), func(tx *database.Tx) error {
 		later, whole = make(map[int64]*laterState, len(moved)), false
 		read, presences := agents.PreparePresences(tx, []string{k.agent})
-		states, readStates := intents.PrepareStates(tx, moved)
+		states, readStates := intents.PrepareStates(tx, slices.Sorted(maps.Keys(moved)))
 		if err := tx.Pipeline(read, readStates); err != nil {
 			return err
 		}
@@ -219,11 +236,11 @@ func (k *keptReach) readMoved(ctx context.Context, moved []int64) (whole bool, e
 		}
 		var further []database.Statement
 		for _, state := range *states {
-			before := k.intents[state.IntentNo]
+			before, known := k.intents[state.IntentNo]
 			if whole = state.Purged || state.LastPosition < before.lastPosition; whole {
 				return nil
 			}
-			now, statements := k.prepareLater(tx, before, state, len(moved) > maxProbes)
+			now, statements := k.prepareLater(tx, before, state, moved[state.IntentNo], !known || len(moved) > maxProbes)
 			later[state.IntentNo], further = now, append(further, statements...)
 		}
 		return tx.Pipeline(further...)
@@ -231,9 +248,17 @@ func (k *keptReach) readMoved(ctx context.Context, moved []int64) (whole bool, e
 	if err == nil && !whole {
 		k.mutex.Lock()
 		defer k.mutex.Unlock()
+		var further []int64
 		for no, now := range later {
 			now.learn(no)
-			k.intents[no] = k.tell(no, k.intents[no], now.intentState, now.news)
+			before, known := k.intents[no]
+			k.intents[no] = k.tell(no, before, now.intentState, now.news)
+			if !known {
+				further = append(further, no)
+			}
+		}
+		if len(further) > 0 {
+			k.order = database.Distinct(slices.Concat(k.order, further))
 		}
 	}
 	return whole, err

@@ -31,20 +31,21 @@ type laterState struct {
 	part *reading.Reach
 }
 
-// prepareLater returns how an intent is now, and the statements that find out more. Beyond a bound they do not find out what the news is.
+// prepareLater returns how an intent is now, and the statements that find out more. reached is true when the intent has begun to reach the
+// agent in some way. They do not find out what the news is if it may be anything.
 func (k *keptReach) prepareLater(
-	tx *database.Tx, before intentState, state intents.State, many bool,
+	tx *database.Tx, before intentState, state intents.State, reached, anything bool,
 ) (now *laterState, statements []database.Statement) {
 	now = &laterState{intentState: before}
 	now.lastPosition, now.lastAt, now.epoch = state.LastPosition, state.LastAt, state.Epoch
 	grown := now.lastPosition > before.lastPosition
-	if now.epoch != before.epoch || grown && !before.sent { // with its first message the agent begins to take part
+	if reached || now.epoch != before.epoch || grown && !before.sent { // with its first message the agent begins to take part
 		part, read := reading.PrepareReachIn(state.IntentNo, k.agent)
 		now.part, statements = &part, read
 	}
 	switch {
 	case !grown:
-	case many:
+	case anything:
 		now.addressed = true
 	default:
 		after := before.lastPosition

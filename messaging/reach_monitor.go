@@ -251,10 +251,10 @@ func (r *keptReaches) wakeReached(ctx context.Context, changed, ruled []int64) e
 	})
 	return r.service.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
 		return reading.ReachedBy(tx, changed, ruled, func(intentNo int64, name string) {
-			topic := wake.AudienceTopic(name)
-			for _, k := range r.listeningFor(topic) {
+			audience := wake.AudienceTopic(name)
+			for _, k := range r.listeningFor(audience) {
 				if !k.knows(intentNo) {
-					k.group.Wake(topic)
+					k.group.Wake(wake.Reached{Audience: audience, IntentNo: intentNo})
 				}
 			}
 		})

@@ -63,6 +63,11 @@ type (
 	AgentTopic string
 	// AudienceTopic is an agent or role:<role_id>: a further intent began to reach it.
 	AudienceTopic string
+	// Reached is an AudienceTopic with the number of that intent. It wakes whoever listens under the AudienceTopic.
+	Reached struct {
+		Audience AudienceTopic
+		IntentNo int64
+	}
 	// SubscriptionTopic is the number of a subscription of the room above: what waits in it, or who receives it, changed.
 	SubscriptionTopic int64
 	// LeaseTopic is an intent's number: a lease of the room above has ended there.
@@ -171,6 +176,14 @@ func (l *Listener) leaveFew(topics []any) {
 	}
 }
 
+// listening returns those who listen under a topic. The mutex is held.
+func (h *Hub) listening(topic any) map[*Listener]struct{} {
+	if reached, is := topic.(Reached); is {
+		topic = reached.Audience
+	}
+	return h.listeners[topic]
+}
+
 // WakeUp asks everyone who listens under the topics, here and on other replicas, to look again. Call it after the commit of
 // what there is to see.
 func (h *Hub) WakeUp(topics ...any) {
@@ -191,7 +204,7 @@ func (h *Hub) WakeWith(stored func(heard []any) map[any]*Handover, topics ...any
 		}
 		h.mutex.Lock()
 		for _, topic := range heard {
-			for l := range h.listeners[topic] {
+			for l := range h.listening(topic) {
 				l.give(topic, given[topic])
 			}
 		}
@@ -206,7 +219,7 @@ func (h *Hub) WakeWith(stored func(heard []any) map[any]*Handover, topics ...any
 func (h *Hub) WaitingFor(topic any) (agentIDs []string) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	for l := range h.listeners[topic] {
+	for l := range h.listening(topic) {
 		if l.agent != "" {
 			agentIDs = append(agentIDs, l.agent)
 		}
@@ -219,7 +232,7 @@ func (h *Hub) Heard(topics []any) (heard []any) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	for _, topic := range topics {
-		if len(h.listeners[topic]) > 0 {
+		if len(h.listening(topic)) > 0 {
 			heard = append(heard, topic)
 		}
 	}
@@ -231,7 +244,7 @@ func (h *Hub) taken(heard []any) (taken []any) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	for _, topic := range heard {
-		for l := range h.listeners[topic] {
+		for l := range h.listening(topic) {
 			if l.takes() {
 				taken = append(taken, topic)
 				break
@@ -241,11 +254,11 @@ func (h *Hub) taken(heard []any) (taken []any) {
 	return taken
 }
 
-// WakeNamed asks everyone who waits for what reaches these agents to look again.
-func (h *Hub) WakeNamed(agentIDs []string) {
+// WakeNamed asks everyone who waits for what reaches these agents to look again, because an intent begins to reach them.
+func (h *Hub) WakeNamed(intentNo int64, agentIDs []string) {
 	topics := make([]any, len(agentIDs))
 	for i, agentID := range agentIDs {
-		topics[i] = AudienceTopic(agentID)
+		topics[i] = Reached{AudienceTopic(agentID), intentNo}
 	}
 	h.WakeUp(topics...)
 }
@@ -270,7 +283,7 @@ func (h *Hub) wakeHere(topics ...any) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	for _, topic := range topics {
-		for l := range h.listeners[topic] {
+		for l := range h.listening(topic) {
 			l.give(topic, nil)
 		}
 	}

@@ -2,7 +2,10 @@ package wake
 
 import "sync"
 
-// notes are the topics under which a group was woken since somebody looked. There are no more than it listens under.
+// maxNotes bounds the topics that are noted. They are those that a group listens under, and further intents.
+const maxNotes = 100_000
+
+// notes are the topics under which a group was woken since somebody looked.
 type notes struct {
 	mutex  sync.Mutex
 	topics map[any]struct{}
@@ -17,6 +20,8 @@ func (n *notes) add(topic any) {
 	case topic == nil:
 		n.all, n.topics = true, nil
 	case n.all:
+	case len(n.topics) >= maxNotes:
+		n.all, n.topics = true, nil
 	case n.topics == nil:
 		n.topics = map[any]struct{}{topic: {}}
 	default:

@@ -3,6 +3,7 @@ package wake
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,12 +41,16 @@ const (
 	audienceNotice     = 'u'
 	subscriptionNotice = 's'
 	leaseNotice        = 'l'
+	reachedNotice      = 'n'
 )
 
 func noticesOf(topics []any) []string {
-	notices := make([]string, len(topics))
-	for i, topic := range topics {
-		notices[i] = noticeOf(topic)
+	notices := make([]string, 0, len(topics))
+	for _, topic := range topics {
+		if reached, is := topic.(Reached); is { // programs of release 0.1 know only this
+			notices = append(notices, noticeOf(reached.Audience))
+		}
+		notices = append(notices, noticeOf(topic))
 	}
 	return notices
 }
@@ -71,6 +76,8 @@ func noticeOf(topic any) string {
 		return string(agentNotice) + string(topic)
 	case AudienceTopic:
 		return string(audienceNotice) + string(topic)
+	case Reached:
+		return numberNotice(reachedNotice, topic.IntentNo) + "." + string(topic.Audience)
 	}
 	panic(fmt.Sprintf("messaging: the relay knows no topics of type %T", topic))
 }
@@ -86,15 +93,23 @@ func keyNotice(kind byte, key channels.Key) string {
 	return string(strconv.AppendInt(append(text, '.'), key.ChannelNo, noticeBase))
 }
 
-// topicsOf reads notices, and leaves out those that it does not know.
+// topicsOf reads notices, and leaves out those that it does not know, and those about an audience beside which another one says which intent
+// began to reach it.
 func topicsOf(notices []string) []any {
-	topics := make([]any, 0, len(notices))
+	topics, told := make([]any, 0, len(notices)), make(map[any]struct{})
 	for _, notice := range notices {
-		if topic := topicOf(notice); topic != nil {
+		topic := topicOf(notice)
+		if reached, is := topic.(Reached); is {
+			told[reached.Audience] = struct{}{}
+		}
+		if topic != nil {
 			topics = append(topics, topic)
 		}
 	}
-	return topics
+	return slices.DeleteFunc(topics, func(topic any) bool {
+		_, dropped := told[topic]
+		return dropped
+	})
 }
 
 // topicOf is the reverse of noticeOf. It returns nil for a notice of an unknown kind.
@@ -109,6 +124,12 @@ func topicOf(notice string) any {
 		return AgentTopic(rest)
 	case audienceNotice:
 		return AudienceTopic(rest)
+	case reachedNotice:
+		intentNo, audience, _ := strings.Cut(rest, ".")
+		if no := noticeNumber(intentNo); no != 0 {
+			return Reached{AudienceTopic(audience), no}
+		}
+		return nil
 	case channelNotice, closingNotice:
 		intentNo, channelNo, _ := strings.Cut(rest, ".")
 		key := channels.Key{IntentNo: noticeNumber(intentNo), ChannelNo: noticeNumber(channelNo)}

@@ -25,6 +25,7 @@ func everyTopic() []any {
 		AudienceTopic("role:tester"),
 		SubscriptionTopic(36),
 		LeaseTopic(37),
+		Reached{"agent.2", 38},
 	}
 }
 
@@ -32,20 +33,22 @@ func TestTopicsTravelAsNotices(t *testing.T) {
 	topics := everyTopic()
 	notices := noticesOf(topics)
 	require.Equal(t, topics, topicsOf(notices))
+	require.Equal(t, []string{"uagent.2", "n12.agent.2"}, notices[len(notices)-2:], "older programs know the first")
+	require.Equal(t, []any{AudienceTopic("agent.2")}, topicsOf(notices[len(notices)-2:len(notices)-1]), "the other one came apart")
 	require.Equal(t, "c1.2", notices[0])
 	require.Equal(t, "i1", notices[4])
 	distinctNotices := make(map[string]bool)
 	for _, notice := range notices {
 		distinctNotices[notice] = true
 	}
-	require.Len(t, distinctNotices, len(topics))
+	require.Len(t, distinctNotices, len(topics)+1)
 	require.Panics(t, func() { noticeOf(7) }, "a new type of topic is not forgotten")
 }
 
 func TestNoticesOfNoKnownKind(t *testing.T) {
 	for _, notice := range []string{
 		"", "c", "c1", "c1.", "c.2", "c1.2.3", "c0.1", "c1.-2", "x9223372036854775808.1", "i", "i0", "i-1", "f!", "f1y2p0ij32e8e8",
-		"z1", "\xff", "\x00",
+		"z1", "n.bob", "n0.bob", "\xff", "\x00",
 	} {
 		require.Nil(t, topicOf(notice), "%q", notice)
 	}

@@ -122,7 +122,7 @@ func (b audienceBatch) note(one audience, head *intents.Head, known audiences) {
 func (b audienceBatch) topics() []any {
 	var topics []any
 	for one := range b {
-		topics = append(topics, wake.AudienceTopic(one.name))
+		topics = append(topics, wake.Reached{Audience: wake.AudienceTopic(one.name), IntentNo: one.intentNo})
 	}
 	return topics
 }
