@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"openintent/agents"
@@ -93,56 +94,68 @@ func (g *gatherer) readProgress(ctx context.Context, watch *messaging.Watch, mov
 		g.beginPass()
 	}
 	few, page := g.toRead(watch, moves)
+	more := len(page) == passPage
 	var ahead ledgerState
 	if g.ledger != nil {
 		if ahead, err = g.ledger.state(slices.Concat(few, page)); err != nil {
 			return nil, false, err
 		}
 	}
-	stored := make(map[int64]int64)
-	err = g.service.db.ReadFor(ctx, caller.ReaderOf(ctx, g.subscriber), func(tx *database.Tx) error {
-		seen = &progress{
-			presence: agents.Presence{AgentID: g.subscriber}, now: tx.Now(), ahead: ahead,
-			states: make(map[int64]intents.State), positions: make(map[int64]int64),
-		}
-		clear(stored)
-		load, loaded := prepareLoad(g.no)
-		read, presences := agents.PreparePresences(tx, []string{g.subscriber})
-		statements := append([]database.Statement{load, read}, g.prepareUnfinished(seen)...)
-		for _, one := range []struct {
-			intents []int64
-			grown   string
-		}{{few, ""}, {page, " AND h.purged_at IS NULL AND h.last_position > COALESCE(p.position, 0)"}} {
-			if len(one.intents) > 0 {
-				statements = append(statements, prepareGathered(tx, g.no, one.intents, one.grown, seen.states, stored))
-			}
-		}
-		if err := tx.Pipeline(statements...); err != nil {
-			return err
-		}
-		if presence, registered := presences[g.subscriber]; registered {
-			seen.presence = presence
-		}
-		if seen.sub, err = loaded(); err == nil && !seen.sub.active(seen.now) {
-			err = errEnded
-		}
+	var grown map[int64]intents.State
+	err = g.service.db.ReadFor(ctx, caller.ReaderOf(ctx, g.subscriber), func(tx *database.Tx) (err error) {
+		seen, grown, err = g.readIntents(tx, few, page)
 		return err
 	})
-	if err == nil && g.ledger != nil {
-		err = seen.confirm(g.consumer)
-	}
 	if err != nil {
 		return nil, false, err
+	}
+	if len(grown) == maxBehind { // there may be more of them
+		at, _ := slices.BinarySearch(page, slices.Max(slices.Collect(maps.Keys(grown))))
+		page, more = page[:at+1], true
+	}
+	maps.Copy(seen.states, grown)
+	if seen.ahead = ahead; g.ledger != nil {
+		if err := seen.confirm(g.consumer); err != nil {
+			return nil, false, err
+		}
 	}
 	if g.wide() && seen.presence != moves.Presence {
 		return nil, false, nil
 	}
-	maps.Copy(seen.positions, stored)
-	g.digest(seen, moves, page)
+	g.digest(seen, moves, page, more)
 	if state, there := seen.states[g.intentNo]; there && !g.wide() {
 		watch.Saw(state)
 	}
 	return seen, true, nil
+}
+
+// readIntents reads the subscription and what is unfinished, a few intents, and those of a page whose logs have grown beyond what is
+// gathered, up to a bound.
+func (g *gatherer) readIntents(tx *database.Tx, few, page []int64) (seen *progress, grown map[int64]intents.State, err error) {
+	seen = &progress{
+		presence: agents.Presence{AgentID: g.subscriber}, now: tx.Now(),
+		states: make(map[int64]intents.State), positions: make(map[int64]int64),
+	}
+	grown = make(map[int64]intents.State)
+	load, loaded := prepareLoad(g.no)
+	read, presences := agents.PreparePresences(tx, []string{g.subscriber})
+	statements := append([]database.Statement{load, read}, g.prepareUnfinished(seen)...)
+	if len(few) > 0 {
+		statements = append(statements, prepareGathered(tx, g.no, few, "", seen.states, seen.positions))
+	}
+	if len(page) > 0 {
+		statements = append(statements, prepareGathered(tx, g.no, page, onlyGrown, grown, seen.positions))
+	}
+	if err := tx.Pipeline(statements...); err != nil {
+		return nil, nil, err
+	}
+	if presence, registered := presences[g.subscriber]; registered {
+		seen.presence = presence
+	}
+	if seen.sub, err = loaded(); err == nil && !seen.sub.active(seen.now) {
+		err = errEnded
+	}
+	return seen, grown, err
 }
 
 // toRead returns of which intents a look reads how far they have come: a few that have moved or are not gathered to their ends, and a page
@@ -167,6 +180,10 @@ func (g *gatherer) prepareUnfinished(seen *progress) []database.Statement {
 	return []database.Statement{database.ReadValue(&seen.unfinished,
 		"SELECT COUNT(*) FROM subscription_deliveries d WHERE "+unfinishedOnly, g.no)}
 }
+
+// onlyGrown leaves those intents whose logs have grown beyond what is gathered, lowest first, up to a bound.
+var onlyGrown = " AND h.purged_at IS NULL AND h.last_position > COALESCE(p.position, 0) ORDER BY h.intent_no LIMIT " +
+	strconv.Itoa(maxBehind)
 
 // prepareGathered returns the statement that reads the states of some intents and how far a subscription has gathered them. A further
 // condition leaves some of them out.
@@ -204,8 +221,9 @@ func (seen *progress) confirm(consumer string) error {
 	return nil
 }
 
-// digest finds out from what was read where there is something to gather, and how the pass goes on.
-func (g *gatherer) digest(seen *progress, moves messaging.Moves, page []int64) {
+// digest finds out from what was read where there is something to gather, and how the pass goes on. more is true when it goes on after the
+// page.
+func (g *gatherer) digest(seen *progress, moves messaging.Moves, page []int64, more bool) {
 	if seen.presence != g.presence {
 		clear(g.refused) // its access may also have changed
 		g.presence = seen.presence
@@ -217,7 +235,7 @@ func (g *gatherer) digest(seen *progress, moves messaging.Moves, page []int64) {
 	}
 	seen.ruled = database.Distinct(append(seen.ruled, page...))
 	if g.passing && len(g.behind) < maxBehind {
-		if g.passing = len(page) == passPage; g.passing {
+		if g.passing = more; more {
 			g.passed = page[len(page)-1]
 		}
 	}

@@ -41,6 +41,7 @@ func newGreedy(t *testing.T, h *harness.Server, intents, agents int) *greedy {
 		require.NoError(t, err)
 		g.channels = append(g.channels, channel.GetId())
 		g.say(t, "greedy-0", channel.GetId(), "nobody")
+		g.say(t, "nobody", channel.GetId(), "somebody") // so that nobody knows who writes to it, and no pile is counted
 	}
 	for n := range agents {
 		g.say(t, fmt.Sprint("greedy-", n), g.channels[0], "nobody")
