@@ -42,14 +42,11 @@ func (s *Service) FetchDeliveries(
 // fetch receives due deliveries, up to a limit and up to the size of one answer. It looks until it finds some or has looked at everything.
 func (r *receiver) fetch(ctx context.Context, limit int) (found []*openintentv1.SubscriptionDelivery, wait time.Duration, err error) {
 	for more := true; more && len(found) == 0; {
-		seen, err := r.refresh(ctx)
+		seen, ended, err := r.gatherInTurn(ctx)
 		if err != nil {
 			return nil, 0, err
 		}
-		if seen.sub.leasedByOther("", seen.now) {
-			return nil, 0, errInUse
-		}
-		if found, wait, err = r.fetchFrom(ctx, seen, limit); err != nil {
+		if found, wait, err = r.fetchFrom(ctx, seen, ended, limit); err != nil {
 			return nil, 0, err
 		}
 		more = seen.more && !r.gatherer.full
@@ -57,12 +54,29 @@ func (r *receiver) fetch(ctx context.Context, limit int) (found []*openintentv1.
 	return found, wait, nil
 }
 
+// gatherInTurn looks and gathers, while no other fetch of the subscription does.
+func (r *receiver) gatherInTurn(ctx context.Context) (seen *progress, ended bool, err error) {
+	done, err := r.service.turns.take(ctx, r.sub.no)
+	if err != nil {
+		return nil, false, err
+	}
+	defer done()
+	if seen, err = r.refresh(ctx); err != nil {
+		return nil, false, err
+	}
+	if seen.sub.leasedByOther("", seen.now) {
+		return nil, false, errInUse
+	}
+	ended, err = r.gatherer.gather(ctx, seen)
+	return seen, ended, err
+}
+
 // fetchFrom is fetch after one look.
 func (r *receiver) fetchFrom(
-	ctx context.Context, seen *progress, limit int,
+	ctx context.Context, seen *progress, ended bool, limit int,
 ) (found []*openintentv1.SubscriptionDelivery, wait time.Duration, err error) {
 	for size := 0; len(found) < limit && size < pageBytes; {
-		parcels, pause, err := r.receive(ctx, seen, "", limit-len(found), maxUnfinished, size)
+		parcels, pause, err := r.receive(ctx, seen, ended, "", limit-len(found), maxUnfinished, size)
 		switch {
 		case err != nil && len(found) == 0:
 			return nil, 0, err

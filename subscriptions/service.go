@@ -76,6 +76,7 @@ type Service struct {
 	renewing  *loop.Loop
 	poster    *poster
 	ownLogs   *ownLogs
+	turns     *turns
 	polling   *loop.Loop
 	// beside is true while programs of release 0.1 work on the database, too.
 	beside        atomic.Bool
@@ -95,7 +96,7 @@ func New(cfg Config) *Service {
 		logger: cfg.Logger, handing: cfg.Handing, posting: cfg.Posting,
 		lookAgain: cmp.Or(cfg.LookAgain, defaultLookAgain), pausedOf: cfg.Paused, shown: cfg.ShownMaker,
 	}
-	s.changes = &groupCommit{db: cfg.DB}
+	s.changes, s.turns = &groupCommit{db: cfg.DB}, newTurns()
 	s.settler = newSettler(cfg.DB, cfg.Logger)
 	s.poster = newPoster(s, cfg.Encode)
 	s.ownLogs = &ownLogs{service: s, of: make(map[string]*ownLogNumbers)}

@@ -150,7 +150,11 @@ func (st *deliveryStream) deliverDue(ctx context.Context) (wait time.Duration, e
 	if st.ledger != nil {
 		return st.deliverAhead(ctx, seen)
 	}
-	parcels, wait, err := st.receive(ctx, seen, st.consumer.name, offerPage, st.maxOutstanding, 0)
+	ended, err := st.gatherer.gather(ctx, seen)
+	if err != nil {
+		return 0, err
+	}
+	parcels, wait, err := st.receive(ctx, seen, ended, st.consumer.name, offerPage, st.maxOutstanding, 0)
 	if err != nil {
 		return 0, err
 	}
