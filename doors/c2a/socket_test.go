@@ -42,7 +42,7 @@ func meet(t *testing.T, of times) *stranger {
 	var err error
 	s.Conn, err = (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Conn.Close() })
+	t.Cleanup(func() { _ = s.Close() })
 	s.in = bufio.NewReader(s.Conn)
 	s.writes(t, "GET /c2a HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
@@ -88,7 +88,7 @@ func (s *stranger) leaves(t *testing.T, answer string) {
 	t.Helper()
 	_, _ = io.WriteString(s, answer)
 	select {
-	case <-s.over:
+	case _ = <-s.over:
 	case <-time.After(patience):
 		require.Fail(t, "the door holds on to a connection that is closed")
 	}
