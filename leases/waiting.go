@@ -59,11 +59,11 @@ func (s *Service) acquire(ctx context.Context, w wanted, patience time.Duration)
 func (s *Service) mayBeNext(ctx context.Context, w wanted, place int64) (bool, error) {
 	var before int64
 	err := s.db.ReadStatement(ctx, func(tx *database.Tx) error {
-		now := database.Micros(s.db.Now())
+		now, latest := s.livingAt(s.db.Now())
 		return tx.Pipeline(database.ReadValue(&before, `SELECT
-			(SELECT count(*) FROM lease_waiters WHERE intent_no = ? AND scope = ? AND place < ? AND alive_until > ?) +
+			(SELECT count(*) FROM lease_waiters WHERE intent_no = ? AND scope = ? AND place < ? AND `+living+`) +
 			(SELECT count(*) FROM leases WHERE intent_no = ? AND scope = ? AND due_at > ? AND id <> ?)`,
-			w.intentNo, w.scope, place, now, w.intentNo, w.scope, now, w.leaseID))
+			w.intentNo, w.scope, place, now, latest, w.intentNo, w.scope, now, w.leaseID))
 	})
 	return before == 0, err
 }
@@ -126,8 +126,8 @@ func (l line) first(place int64) bool { return len(l) == 0 || l[0].Place == plac
 // line reads those who wait for a scope.
 func (c *change) line(scope string) (line, error) {
 	var waiting line
-	err := c.tx.Gorm().Where("intent_no = ? AND scope = ? AND alive_until > ?",
-		c.head.IntentNo, scope, database.Micros(c.head.Now())).Order("place").Find(&waiting).Error
+	now, latest := c.service.livingAt(c.head.Now())
+	err := c.tx.Gorm().Where("intent_no = ? AND scope = ? AND "+living, c.head.IntentNo, scope, now, latest).Order("place").Find(&waiting).Error
 	return waiting, err
 }
 
@@ -160,11 +160,11 @@ type blocked struct{ agentID, scope, holder string }
 
 // everyone reads all who wait in the intent, in the order of asking, and removes those that are dead.
 func (c *change) everyone() (waiting []blocked, err error) {
-	now := database.Micros(c.head.Now())
+	now, latest := c.service.livingAt(c.head.Now())
 	err = c.tx.Pipeline(
 		database.Statement{
-			SQL:  "DELETE FROM lease_waiters WHERE intent_no = ? AND alive_until <= ?",
-			Args: []any{c.head.IntentNo, now},
+			SQL:  "DELETE FROM lease_waiters WHERE intent_no = ? AND NOT (" + living + ")",
+			Args: []any{c.head.IntentNo, now, latest},
 		},
 		database.Statement{
 			SQL: `SELECT w.agent_id, w.scope, COALESCE(l.agent_id, '') FROM lease_waiters AS w
@@ -187,16 +187,29 @@ const deadFor = time.Minute
 // removeDeadWaiters removes the places of calls that have shown no sign of life for long. Nobody counts them any more, so this takes
 // no intent's lock.
 func (s *Service) removeDeadWaiters(ctx context.Context) error {
-	deadline, dead := database.Micros(s.db.Now().Add(-deadFor)), int64(0)
+	now, latest := s.livingAt(s.db.Now())
+	deadline, dead := now-deadFor.Microseconds(), int64(0)
 	err := s.db.ReadStatement(ctx, func(tx *database.Tx) error {
-		return tx.Pipeline(database.ReadValue(&dead, "SELECT count(*) FROM lease_waiters WHERE alive_until <= ?", deadline))
+		return tx.Pipeline(database.ReadValue(&dead, "SELECT count(*) FROM lease_waiters WHERE NOT ("+living+")", deadline, latest))
 	})
 	if err != nil || dead == 0 {
 		return err
 	}
 	return s.db.Write(ctx, func(tx *database.Tx) error {
-		return tx.Gorm().Where("alive_until <= ?", deadline).Delete(&waiter{}).Error
+		return tx.Gorm().Where("NOT ("+living+")", deadline, latest).Delete(&waiter{}).Error
 	})
+}
+
+// living selects the places of living calls, with the arguments that livingAt returns.
+const living = "alive_until > ? AND alive_until <= ?"
+
+// farAhead is by how much a sign of life may outlast one that is shown now, because servers' clocks differ a little. One that lies further
+// ahead comes from a clock that was set back since. It counts for nobody, so that a call that died before does not hold up the line. A
+// living call shows its next sign soon, or asks for another place.
+const farAhead = time.Minute
+
+func (s *Service) livingAt(now time.Time) (earliest, latest int64) {
+	return database.Micros(now), database.Micros(s.alive(now).Add(farAhead))
 }
 
 func countOf(waiting []blocked, agentID string) (count int) {

@@ -78,6 +78,12 @@ type pileMemo struct {
 	until time.Time // zero for a related sender
 }
 
+// rests reports whether a refusal still counts without a new look. It never does for longer than pileRest, also if the clock is set back.
+func (m *pileMemo) rests(now time.Time) bool {
+	left := m.until.Sub(now)
+	return 0 < left && left <= pileRest
+}
+
 // pileQuestion is what a look asks.
 type pileQuestion struct {
 	tieOf
@@ -137,7 +143,7 @@ func (p *piles) charge(ctx context.Context, d *writing.Draft) (*fault.Fault, err
 	if account.take(d) || p.remembers(about, account, d) {
 		return nil, nil
 	}
-	if memo, known := p.answers.Get(about); known && p.db.Now().Before(memo.until) {
+	if memo, known := p.answers.Get(about); known && memo.rests(p.db.Now()) {
 		return p.refusal(), nil
 	}
 	if let, err := p.lookAgain(ctx, d, account, about); err != nil || !let {

@@ -137,6 +137,22 @@ func TestWhatIsReadMakesRoom(t *testing.T) {
 	}, smallPiles)
 }
 
+// A clock that is set back does not keep the server from looking again.
+func TestAClockSetBackDoesNotKeepAPileFull(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		_, id := h.place(t, "mallory")
+		stored := h.pileUp(withKey("mallory"), t, id, "bob")
+		require.Len(t, stored, pileBound)
+		for _, m := range stored {
+			_, err := h.tryRead(withKey("bob"), id, m.GetId())
+			require.NoError(t, err)
+		}
+		require.Empty(t, h.pileUp(withKey("mallory"), t, id, "bob"), "the refusal counts for a while")
+		h.clock.Advance(-3 * time.Hour)
+		require.Len(t, h.pileUp(withKey("mallory"), t, id, "bob"), pileBound)
+	}, smallPiles)
+}
+
 // All names of a key are one stranger.
 func TestStrangersCountByKey(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {

@@ -14,6 +14,9 @@ import (
 // leastRSABits is the size from which on an RSA key is accepted.
 const leastRSABits = 2048
 
+// leastRSAExponent is the exponent from which on an RSA key is accepted. With an exponent of 1, everybody can sign.
+const leastRSAExponent = 3
+
 // fits reports whether the key can be that of a signature with an algorithm.
 func (k *Key) fits(algorithm jose.SignatureAlgorithm) bool {
 	if k.Algorithm != "" && k.Algorithm != string(algorithm) {
@@ -21,7 +24,7 @@ func (k *Key) fits(algorithm jose.SignatureAlgorithm) bool {
 	}
 	switch key := k.Key.(type) {
 	case *rsa.PublicKey:
-		return key.N.BitLen() >= leastRSABits && (strings.HasPrefix(string(algorithm), "RS") || strings.HasPrefix(string(algorithm), "PS"))
+		return key.N.BitLen() >= leastRSABits && key.E >= leastRSAExponent && key.E%2 == 1 && (strings.HasPrefix(string(algorithm), "RS") || strings.HasPrefix(string(algorithm), "PS"))
 	case *ecdsa.PublicKey:
 		return key.Curve == curves[algorithm]
 	case ed25519.PublicKey:

@@ -137,7 +137,7 @@ type Key struct {
 // readKey reads a key of a set. It returns nil for a key with which no token can be accepted.
 func readKey(text json.RawMessage, before *published) *Key {
 	key := &Key{}
-	if err := key.UnmarshalJSON(text); err != nil || key.Use == "enc" || !key.Valid() || !key.IsPublic() {
+	if err := key.UnmarshalJSON(text); err != nil || !isForSignatures(text) || !key.Valid() || !key.IsPublic() {
 		return nil
 	}
 	if !slices.ContainsFunc(algorithms, key.fits) {
@@ -150,4 +150,13 @@ func readKey(text json.RawMessage, before *published) *Key {
 	}
 	key.Listed, key.withdraw = context.WithCancelCause(context.Background())
 	return key
+}
+
+// isForSignatures reports whether a key's description lets signatures be checked with it. A key of which it says nothing does.
+func isForSignatures(text json.RawMessage) bool {
+	said := struct {
+		Use        string   `json:"use"`
+		Operations []string `json:"key_ops"`
+	}{Use: "sig", Operations: []string{"verify"}}
+	return json.Unmarshal(text, &said) == nil && said.Use == "sig" && slices.Contains(said.Operations, "verify")
 }

@@ -3,17 +3,23 @@ package oidc
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 )
 
-// maxTokenBytes bounds a token.
-const maxTokenBytes = 16 << 10
+const (
+	// maxTokenBytes bounds a token.
+	maxTokenBytes = 16 << 10
+	// maxSubjectBytes bounds a token's subject, which is stored with what its holder makes.
+	maxSubjectBytes = 1024
+)
 
 // Token is a token that its issuer signed.
 type Token struct {
@@ -48,9 +54,13 @@ func (i *Issuer) Check(ctx context.Context, text string) (*Token, error) {
 	if refused := (*jose.ErrUnexpectedSignatureAlgorithm)(nil); errors.As(err, &refused) {
 		return nil, errAlgorithm
 	}
-	var claims jwt.Claims
-	if err != nil || parsed.UnsafeClaimsWithoutVerification(&claims) != nil {
+	var object map[string]json.RawMessage
+	if err != nil || parsed.UnsafeClaimsWithoutVerification(&object) != nil || object == nil {
 		return nil, errMalformed
+	}
+	var claims jwt.Claims
+	if err := parsed.UnsafeClaimsWithoutVerification(&claims); err != nil {
+		return nil, errClaims
 	}
 	if err := i.judge(claims); err != nil {
 		return nil, err
@@ -96,6 +106,8 @@ func (i *Issuer) judge(claims jwt.Claims) error {
 		return errTooEarly
 	case claims.Subject == "":
 		return errNoSubject
+	case len(claims.Subject) > maxSubjectBytes || strings.ContainsFunc(claims.Subject, unicode.IsControl):
+		return errSubject
 	}
 	return nil
 }

@@ -42,9 +42,9 @@ func (r *receiver) refresh(ctx context.Context) (*progress, error) {
 	return seen, err
 }
 
-// receive offers up to limit due deliveries to a consumer, or to a fetch if consumer is empty, after a look and gathering, which said whether
-// the channel has ended. held is how many bytes the answer has already. If no further delivery fits beside them, receive returns
-// errAnswerFull. wait is how long to wait for the next delivery without a wake-up; it is 0 if the next look may find one. When the last
+// receive offers up to limit due deliveries to a consumer, or to a fetch if consumer is empty. Its caller has looked and gathered, and ended
+// says whether that found the channel's end. held is how many bytes the answer has already. If no further delivery fits beside them, receive
+// returns errAnswerFull. wait is how long to wait for the next delivery without a wake-up; it is 0 if the next look may find one. When the last
 // delivery of a closed channel is finished, receive returns errChannelClosed.
 func (r *receiver) receive(
 	ctx context.Context, seen *progress, ended bool, consumer string, limit, maxOutstanding, held int,

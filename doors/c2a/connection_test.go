@@ -152,7 +152,7 @@ func toBob(number int64) *openintentv1.SubscriptionDelivery {
 }
 
 // long are times that do not run out in a test.
-var long = times{initialize: time.Hour, alive: time.Hour, write: time.Hour, arrive: time.Hour, acknowledge: time.Hour}
+var long = times{initialize: time.Hour, alive: time.Hour, write: time.Hour, arrive: time.Hour, close: time.Hour, acknowledge: time.Hour}
 
 // The door ends the connections of harnesses that keep it waiting, and says why.
 func TestWhyConnectionsEnd(t *testing.T) {

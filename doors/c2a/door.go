@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coder/websocket"
 	"google.golang.org/grpc"
 
 	"openintent/doors"
@@ -32,14 +31,16 @@ type times struct {
 	// initialize is how long a harness may take for its first request, alive how often it is asked for a sign of life, and write how long
 	// it may take to read a message and to answer that.
 	initialize, alive, write time.Duration
-	// arrive is how long a message may take to arrive once it has begun.
-	arrive time.Duration
+	// arrive is how long a message may take to arrive once it has begun, and close how long a harness may take to answer that a connection
+	// is closed.
+	arrive, close time.Duration
 	// acknowledge is how long a delivery waits for its answer before it is made again.
 	acknowledge time.Duration
 }
 
 var usualTimes = times{
-	initialize: 10 * time.Second, alive: 20 * time.Second, write: 30 * time.Second, arrive: 30 * time.Second, acknowledge: 30 * time.Second,
+	initialize: 10 * time.Second, alive: 20 * time.Second, write: 30 * time.Second, arrive: 30 * time.Second, close: 10 * time.Second,
+	acknowledge: 30 * time.Second,
 }
 
 // Door serves C2A.
@@ -87,15 +88,10 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.Refuse(w, refusal.HTTPStatus(), refusal)
 		return
 	}
-	opened, err := websocket.Accept(w, r, &websocket.AcceptOptions{
-		InsecureSkipVerify: true, // the server in front knows which pages may come in
-		CompressionMode:    websocket.CompressionDisabled,
-	})
+	s, err := d.accept(w, r)
 	if err != nil {
-		return // Accept has answered
+		return // accept has answered
 	}
-	opened.SetReadLimit(-1) // read counts by itself
-	s := &socket{Conn: opened, memory: doors.MemoryOf(r.Context()), most: d.config.MaxMessageBytes, patience: d.times.arrive}
 	_ = d.serve(r.Context(), caller, s)
 }
 

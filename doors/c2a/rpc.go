@@ -3,6 +3,7 @@ package c2a
 import (
 	"bytes"
 	"encoding/json"
+	"unicode/utf8"
 
 	"openintent/doors"
 )
@@ -54,7 +55,7 @@ func refused(err error) *rpcError {
 const version = "2.0"
 
 var (
-	errNotJSON = newError(codeParse, "INVALID_JSON", "The message is no JSON; send one JSON-RPC 2.0 object.")
+	errNotJSON = newError(codeParse, "INVALID_JSON", "The message is no JSON in UTF-8; send one JSON-RPC 2.0 object.")
 	errBatch   = newError(codeInvalidRequest, "BATCH_NOT_ALLOWED", "This door takes one JSON-RPC object in a message; send each by itself.")
 	errNoFrame = newError(codeInvalidRequest, "INVALID_REQUEST",
 		"The message is no JSON-RPC 2.0 object with a method, or with an id and a result or an error.")
@@ -66,7 +67,7 @@ func parse(text []byte) (f frame, problem *rpcError) {
 	if len(text) > 0 && text[0] == '[' {
 		return frame{}, errBatch
 	}
-	if !json.Valid(text) {
+	if !utf8.Valid(text) || !json.Valid(text) {
 		return frame{}, errNotJSON
 	}
 	if err := json.Unmarshal(text, &f); err != nil || f.Version != version || !isID(f.ID) {

@@ -30,6 +30,7 @@ func TestWhatIsAFrame(t *testing.T) {
 		``:                                     errNotJSON,
 		`{"jsonrpc":"2.0","id":1,"method":"pi`: errNotJSON,
 		`{} {}`:                                errNotJSON,
+		`{"jsonrpc":"2.0","id":"` + "\xff" + `","method":"ping"}`:           errNotJSON,
 		strings.Repeat(`{"a":`, 20_000) + `1` + strings.Repeat("}", 20_000): errNotJSON,
 	} {
 		_, got := parse([]byte(text))

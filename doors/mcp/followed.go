@@ -78,17 +78,25 @@ func (u *updates) reserve(f *followed) (other *followed) {
 	defer u.mutex.Unlock()
 	if other = u.heard[f.address]; other == nil {
 		u.heard[f.address] = f
+		f.hearing.streams++
 	}
 	return other
 }
 
-// forget makes room for another one with the same address.
-func (u *updates) forget(f *followed) {
+// release makes room for another one with the same address, and leaves the client to be told of the last change.
+func (u *updates) release(f *followed) {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
 	if u.heard[f.address] == f {
 		delete(u.heard, f.address)
 	}
+}
+
+// forget makes room for another one with the same address, and tells of no change any more.
+func (u *updates) forget(f *followed) {
+	u.release(f)
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
 	u.changed = slices.DeleteFunc(u.changed, func(other *followed) bool { return other == f })
 }
 
@@ -120,6 +128,7 @@ func (u *updates) open(ctx context.Context, r resource) (stream, error) {
 func (u *updates) follow(ctx context.Context, f *followed, stream stream) {
 	defer close(f.ended)
 	defer f.end()
+	defer u.release(f)
 	for {
 		delivery, err := stream.Recv()
 		if err == nil {
@@ -134,7 +143,7 @@ func (u *updates) follow(ctx context.Context, f *followed, stream stream) {
 		refusal := doors.RefusalOf(err)
 		switch {
 		case refusal.Reason == "CHANNEL_CLOSED": // it changes once more, and then no more
-			u.changedNow(f)
+			u.closed(f)
 			return
 		case f.hearing.end != nil:
 			f.hearing.end(&streamLost{refusal})

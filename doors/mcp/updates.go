@@ -62,6 +62,9 @@ func (u *updates) wait() {
 type hearing struct {
 	// end ends the request, if it is one that lasts.
 	end context.CancelCauseFunc
+	// streams counts the request's resources of which more can come. When there is none left, the request ends; otherwise it would outlive
+	// the client's right to hear. updates.mutex guards it.
+	streams int
 	// accepted says that the client knows that it hears; until then it is told of nothing. updates.mutex guards it.
 	accepted bool
 }
@@ -162,11 +165,30 @@ func (u *updates) tell() {
 			u.mutex.Unlock()
 			return
 		}
-		address := u.changed[place].address
+		address, h := u.changed[place].address, u.changed[place].hearing
 		u.changed = slices.Delete(u.changed, place, place+1)
 		u.mutex.Unlock()
 		// This waits for a client that reads slowly, for as long as the server in front has patience with it.
 		_ = u.server.ResourceUpdated(u.session.ended, &sdk.ResourceUpdatedNotificationParams{URI: address})
+		u.endIfSpent(h)
+	}
+}
+
+// closed notes that nothing more can come of a resource, which changes for the last time.
+func (u *updates) closed(f *followed) {
+	u.mutex.Lock()
+	f.hearing.streams--
+	u.mutex.Unlock()
+	u.changedNow(f)
+}
+
+// endIfSpent ends a request that lasts and has nothing left to tell of.
+func (u *updates) endIfSpent(h *hearing) {
+	u.mutex.Lock()
+	over := h.end != nil && h.streams == 0 && !slices.ContainsFunc(u.changed, func(f *followed) bool { return f.hearing == h })
+	u.mutex.Unlock()
+	if over {
+		h.end(nil)
 	}
 }
 

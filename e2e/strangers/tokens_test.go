@@ -1,6 +1,7 @@
 package strangers
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -102,6 +103,11 @@ func TestTokensThatAreNotAccepted(t *testing.T) {
 			{"a name with a slash", issuer.Token(t, oidctest.Claims{"sub": "a/b"}), "TOKEN_CLAIM_INVALID"},
 			{"a name without end", issuer.Token(t, oidctest.Claims{"sub": strings.Repeat("a", 257)}), "TOKEN_CLAIM_INVALID"},
 			{"nobody's", issuer.Token(t, oidctest.Claims{"sub": nil}), "TOKEN_INVALID"},
+			{"a number's", issuer.Token(t, oidctest.Claims{"sub": 7}), "TOKEN_INVALID"},
+			{"a name with a zero", issuer.Token(t, oidctest.Claims{"sub": "a\x00"}), "TOKEN_INVALID"},
+			{"for a number", issuer.Token(t, oidctest.Claims{"aud": 7}), "TOKEN_INVALID"},
+			{"until a word", issuer.Token(t, oidctest.Claims{"exp": "soon"}), "TOKEN_INVALID"},
+			{"until before time", issuer.Token(t, oidctest.Claims{"exp": -1}), "TOKEN_EXPIRED"},
 			{"five parts", issuer.Token(t, nil) + ".e30.e30", "API_KEY_UNKNOWN"},
 		} {
 			t.Run(test.what, func(t *testing.T) { w.refusesToken(t, test.token, unauthenticated(test.reason)) })
@@ -203,6 +209,25 @@ func TestClaimsNameAgentsAndRoles(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) { w.refusesToken(t, issuer.Token(t, bad), unauthenticated("TOKEN_CLAIM_INVALID")) })
 	}
+}
+
+// A subject is stored with what its token makes, so it has a form of its own, also where another claim names the agents.
+func TestASubjectIsHeldToItsForm(t *testing.T) {
+	databasetest.EachURL(t, func(t *testing.T, url string) {
+		issuer, clock := oidctest.Start(t), &ahead{}
+		w := newWorld(t, harness.Start(t, harness.Options{URL: url, Configure: trusting(issuer, clock, posting, func(cfg *server.Config) {
+			cfg.OIDCAgentClaim = "agent"
+		})}))
+		posts := func(subject string) harness.Answer {
+			token := issuer.Token(t, oidctest.Claims{"sub": subject, "agent": "alice", "exp": json.RawMessage("4e18")})
+			return w.With(token, "").REST(t, "POST", "/v1/subscriptions", w.fill(`{"intent_id":"{intent}","webhook_url":"http://127.0.0.1:1/"}`))
+		}
+		for _, subject := range []string{"a\x00", "a\nb", strings.Repeat("a", 1025)} {
+			unauthenticated("TOKEN_INVALID").check(t, posts(subject))
+		}
+		answer := posts(strings.Repeat("a", 1024))
+		require.Equal(t, 201, answer.Status, "%s", answer.Body)
+	})
 }
 
 // All tokens of one subject share one quota.

@@ -8,6 +8,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
@@ -177,6 +178,18 @@ func NewKey(tb testing.TB, id string, algorithm jose.SignatureAlgorithm) Key {
 func (k Key) Sign(tb testing.TB, claims Claims) string {
 	tb.Helper()
 	return sign(tb, k.Algorithm, k.Private, k.ID, claims)
+}
+
+// SignUnder signs claims, or whatever stands in their place, with RS256 under any header.
+func (k Key) SignUnder(tb testing.TB, header map[string]any, claims any) string {
+	tb.Helper()
+	content := Part(tb, header) + "." + Part(tb, claims)
+	digest := sha256.Sum256([]byte(content))
+	signature, err := k.Private.Sign(rand.Reader, digest[:], crypto.SHA256)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return content + "." + base64.RawURLEncoding.EncodeToString(signature)
 }
 
 // SignedWithPublicKey signs claims with HS256, with the public key as the secret that everybody knows.
