@@ -29,7 +29,7 @@ func bobsKey(t *testing.T, h *house) (secret string, revoke func()) {
 	}
 }
 
-// talks lets alice send to the channel until the test stops her.
+// talks lets alice send to everyone in the channel until the test stops her.
 func (s *scene) talks(t *testing.T) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -38,7 +38,7 @@ func (s *scene) talks(t *testing.T) (stop func()) {
 		defer close(over)
 		for ctx.Err() == nil {
 			_, err := s.alice.Messages.SendMessage(ctx, &openintentv1.SendMessageRequest{
-				ChannelId: s.channel, To: new("bob"), Payload: &structpb.Struct{},
+				ChannelId: s.channel, Payload: &structpb.Struct{}, // to everyone, because bob loses his access
 			})
 			if err != nil && ctx.Err() == nil {
 				t.Errorf("alice cannot talk: %v", err)
