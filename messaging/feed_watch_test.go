@@ -109,6 +109,23 @@ func TestWatchesOfAnAgentShareAReading(t *testing.T) {
 	}, countingReads)
 }
 
+// An intent that is said to begin to reach an agent, and does not any more when that is read, is not listened for.
+func TestAWatchForgetsWhatNoLongerReachesTheAgent(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		w := h.messaging.Watch(Watched{Agent: "bob"})
+		defer w.Close()
+		look(t, w)
+		const gone = 1 << 40
+		h.messaging.hub.WakeUp(wake.Reached{Audience: "bob", IntentNo: gone})
+		require.Empty(t, look(t, w).Intents)
+		require.False(t, h.listensFor(wake.FeedTopic(gone)) || h.listensFor(wake.IntentTopic(gone)))
+		no := h.key(t, h.asks(t, "alice", h.open(t), "bob").GetChannelId()).IntentNo
+		require.Len(t, look(t, w).Intents, 1)
+		require.True(t, h.listensFor(wake.FeedTopic(no)))
+		require.Empty(t, w.reach.heard)
+	})
+}
+
 // What a failed reading did not find out, the next one does, for all watches, and it reads no more for that.
 func TestALookAfterAFailedOneMissesNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
