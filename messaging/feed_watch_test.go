@@ -109,6 +109,52 @@ func TestWatchesOfAnAgentShareAReading(t *testing.T) {
 	}, countingReads)
 }
 
+// An intent that is said to begin to reach an agent, and does not any more when that is read, is not listened for.
+func TestAWatchForgetsWhatNoLongerReachesTheAgent(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		w := h.messaging.Watch(Watched{Agent: "bob"})
+		defer w.Close()
+		look(t, w)
+		const gone = 1 << 40
+		h.messaging.hub.WakeUp(wake.Reached{Audience: "bob", IntentNo: gone})
+		require.Empty(t, look(t, w).Intents)
+		require.False(t, h.listensFor(wake.FeedTopic(gone)) || h.listensFor(wake.IntentTopic(gone)))
+		no := h.key(t, h.asks(t, "alice", h.open(t), "bob").GetChannelId()).IntentNo
+		require.Len(t, look(t, w).Intents, 1)
+		require.True(t, h.listensFor(wake.FeedTopic(no)))
+		require.Empty(t, w.reach.heard)
+	})
+}
+
+// What a failed reading did not find out, the next one does, for all watches, and it reads no more for that.
+func TestALookAfterAFailedOneMissesNothing(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		var channels []string
+		for range 30 {
+			channels = append(channels, h.open(t))
+			h.say(t, "bob", channels[len(channels)-1], "so that bob takes part")
+		}
+		w, other := h.messaging.Watch(Watched{Agent: "bob"}), h.messaging.Watch(Watched{Agent: "bob"})
+		defer w.Close()
+		defer other.Close()
+		look(t, w)
+		look(t, other)
+		h.asks(t, "alice", channels[3], "bob")
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range 5 {
+			_, err := other.Look(gone)
+			require.Error(t, err)
+		}
+		var counts readCounts
+		moves, err := w.Look(context.WithValue(context.Background(), countedBy{}, &counts))
+		require.NoError(t, err)
+		require.Len(t, moves.Intents, 1)
+		require.Less(t, counts.rows.Load(), int64(10))
+		require.Equal(t, moves, look(t, other))
+	}, countingReads)
+}
+
 // What happens in an intent, and that a further one begins to reach an agent, costs the same however many intents reach the agent.
 func TestALookReadsWhatMovedAlone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {

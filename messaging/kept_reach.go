@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -54,6 +55,8 @@ type keptReach struct {
 	presence agents.Presence
 	intents  map[int64]intentState
 	order    []int64
+	// heard are the intents that the group listens for although they are not in it, because they were only just said to reach the agent.
+	heard map[int64]struct{}
 }
 
 // intentState is how an intent that reaches an agent was last read. told is the position up to which the watches were told: what others say
@@ -86,6 +89,7 @@ func (r *keptReaches) join(w *Watch) {
 	if k == nil {
 		k = &keptReach{
 			agent: w.agent, service: r.service, turn: make(chan struct{}, 1), watches: make(map[*Watch]struct{}), asked: 1,
+			heard: make(map[int64]struct{}),
 			group: r.service.hub.NewGroup(wake.AgentTopic(w.agent), wake.AudienceTopic(w.agent)),
 		}
 		r.of[w.agent], r.byGroup[k.group] = k, k
@@ -168,8 +172,10 @@ func (k *keptReach) look(ctx context.Context) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	switch {
-	case err != nil:
+	case err != nil && whole:
 		k.asked++ // what woke this reading is forgotten
+	case err != nil:
+		k.group.Note(topics)
 	case whole:
 		k.read = asked
 	}
@@ -209,14 +215,17 @@ func (k *keptReach) movedIn(topics map[any]struct{}) (moved map[int64]bool, know
 	return moved, true
 }
 
-// listenAlso listens for what moved and is not kept.
+// listenAlso listens for what moved and is not kept. A reading then keeps it, or a whole reading forgets it.
 func (k *keptReach) listenAlso(moved map[int64]bool) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	for no := range moved {
-		if _, there := k.intents[no]; !there && !k.closed {
-			k.group.Also(wake.FeedTopic(no), wake.IntentTopic(no))
+		_, there := k.intents[no]
+		if _, heard := k.heard[no]; there || heard || k.closed {
+			continue
 		}
+		k.group.Also(wake.FeedTopic(no), wake.IntentTopic(no))
+		k.heard[no] = struct{}{}
 	}
 }
 
@@ -255,6 +264,7 @@ func (k *keptReach) readMoved(ctx context.Context, moved map[int64]bool) (whole 
 			k.intents[no] = k.tell(no, before, now.intentState, now.news)
 			if !known {
 				further = append(further, no)
+				delete(k.heard, no)
 			}
 		}
 		if len(further) > 0 {
@@ -333,15 +343,19 @@ func (k *keptReach) tell(no int64, before, now intentState, what news) intentSta
 func (k *keptReach) listen(later map[int64]intentState, role string) (added bool) {
 	var further, dropped []any
 	for no := range later {
-		if _, already := k.intents[no]; !already {
+		_, heard := k.heard[no]
+		if _, already := k.intents[no]; !already && !heard {
 			further = append(further, wake.FeedTopic(no), wake.IntentTopic(no))
 		}
 	}
-	for no := range k.intents {
-		if _, still := later[no]; !still {
-			dropped = append(dropped, wake.FeedTopic(no), wake.IntentTopic(no))
+	for _, before := range []iter.Seq[int64]{maps.Keys(k.intents), maps.Keys(k.heard)} {
+		for no := range before {
+			if _, still := later[no]; !still {
+				dropped = append(dropped, wake.FeedTopic(no), wake.IntentTopic(no))
+			}
 		}
 	}
+	clear(k.heard)
 	if before := k.presence.Role(); role != before {
 		if before != "" {
 			dropped = append(dropped, wake.AudienceTopic(caller.RolePrefix+before))

@@ -213,53 +213,69 @@ func (st *ownLogStream) deliver(ctx context.Context, now ownLogState) error {
 	if err := st.handMissing(ctx, now.missing); err != nil {
 		return err
 	}
-	if done, err := st.handRecent(ctx, now); done || err != nil {
-		return err
-	}
 	for st.number < now.number {
-		var rows []delivery
-		err := st.service.db.ReadFor(ctx, st.by.Reader(), func(tx *database.Tx) (err error) {
-			rows, err = deliveriesAfter(tx, st.own.no, st.number, now.number, offerPage)
-			return err
-		})
-		if err != nil {
+		before := st.number
+		if err := st.handRecent(ctx, now.recent); err != nil {
 			return err
 		}
-		all := len(rows) < offerPage
-		for len(rows) > 0 {
-			if rows, err = st.deliverFresh(ctx, rows); err != nil {
-				return err
-			}
+		if st.number > before {
+			continue
 		}
-		if all {
-			st.log.moveTo(st, now.number) // what lies beyond them is no longer kept
+		if err := st.handStored(ctx, now.number); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// handRecent delivers what the log has just numbered, if that is everything after the cursor and fresh. It reads nothing. It does not if
-// the stream has a filter or a scope, because reading applies these, or includes attention, because reading works that out.
-func (st *ownLogStream) handRecent(ctx context.Context, now ownLogState) (done bool, err error) {
+// handRecent delivers what follows on the cursor in what the log has numbered lately, as long as it is fresh. It reads nothing. It does
+// nothing if the stream has a filter or a scope, because reading applies these, or includes attention, because reading works that out.
+func (st *ownLogStream) handRecent(ctx context.Context, recent recentNumbers) error {
 	f := st.filter
 	if f.Attention || len(f.EventTypes) > 0 || f.MessageType != "" || f.CorrelationID != "" || st.by.Scope != nil {
-		return false, nil
+		return nil
 	}
-	for _, one := range now.recent {
-		switch {
-		case one.number <= st.number:
-			continue
-		case one.number != st.number+1, st.service.db.Now().Sub(one.entry.ReadAt) > freshFor:
-			return false, nil
-		}
-		if f.Keeps(reading.Item{Message: one.entry.Message, Event: one.entry.Event, Annotation: one.entry.Annotation}) {
-			if err := st.hand(ctx, one.entry, one.number, false); err != nil {
-				return false, err
+	for _, page := range recent {
+		for _, one := range page.rows {
+			switch {
+			case one.number <= st.number:
+				continue
+			case page.look < st.joined: // the agent may have lost sight of it before the stream began
+				return nil
+			case one.number != st.number+1, st.service.db.Now().Sub(one.entry.ReadAt) > freshFor:
+				return nil
 			}
+			if f.Keeps(itemOf(one.entry)) {
+				if err := st.hand(ctx, one.entry, one.number, false); err != nil {
+					return err
+				}
+			}
+			st.log.moveTo(st, one.number)
 		}
-		st.log.moveTo(st, one.number)
 	}
-	return st.number >= now.number, nil
+	return nil
+}
+
+// handStored reads a page of what lies after the cursor, up to a number, and delivers it.
+func (st *ownLogStream) handStored(ctx context.Context, through int64) error {
+	var rows []delivery
+	err := st.service.db.ReadFor(ctx, st.by.Reader(), func(tx *database.Tx) (err error) {
+		rows, err = deliveriesAfter(tx, st.own.no, st.number, through, offerPage)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	all := len(rows) < offerPage
+	for len(rows) > 0 {
+		if rows, err = st.deliverFresh(ctx, rows); err != nil {
+			return err
+		}
+	}
+	if all {
+		st.log.moveTo(st, through) // what lies beyond them is no longer kept
+	}
+	return nil
 }
 
 // deliverFresh reads the contents of rows and delivers them as long as they are fresh. It returns the remaining rows.

@@ -47,9 +47,9 @@ type ownLogNumbers struct {
 	looking, again, failed, must bool
 	// asked is how many looks streams have asked for, and looked is up to which of them the log was looked at.
 	asked, looked int
-	// number is the newest number that is known, and recent are the latest deliveries up to it that were numbered here, for a moment.
+	// number is the newest number that is known, and recent are the latest deliveries that were numbered here, for a moment.
 	number int64
-	recent []numbered
+	recent recentNumbers
 	// news is closed when there is something new for the streams.
 	news chan struct{}
 	// over says why the streams end.
@@ -59,7 +59,7 @@ type ownLogNumbers struct {
 // ownLogState is what a stream knows of its log.
 type ownLogState struct {
 	number  int64
-	recent  []numbered
+	recent  recentNumbers
 	missing []openRequests
 	looked  int
 	news    <-chan struct{}
@@ -153,7 +153,7 @@ func (l *ownLogNumbers) lookOn() {
 		case again:
 			continue
 		case l.ctx.Err() != nil:
-		case isTransient(err):
+		case isTransient(err), errors.Is(err, database.ErrCrowded):
 			l.service.logger.Debug("could not look at an agent's log; will try again", "error", err)
 		case err != nil:
 			l.service.ownLogs.remove(l)
@@ -182,7 +182,7 @@ func (l *ownLogNumbers) look() (err error) {
 		}
 	}
 	for more := true; more; {
-		if more, err = l.lookOnce(ctx, number); err != nil {
+		if more, err = l.lookOnce(ctx, asked, number); err != nil {
 			l.gatherer.beginPass()
 			return err
 		}
@@ -194,8 +194,9 @@ func (l *ownLogNumbers) look() (err error) {
 	return nil
 }
 
-// lookOnce takes one look. known is a number that the log has had. more is true if there is more to look at without a wake-up.
-func (l *ownLogNumbers) lookOnce(ctx context.Context, known int64) (more bool, err error) {
+// lookOnce takes one look, up to the look asked that streams have asked for. known is a number that the log has had. more is true if there
+// is more to look at without a wake-up.
+func (l *ownLogNumbers) lookOnce(ctx context.Context, asked int, known int64) (more bool, err error) {
 	seen, err := l.gatherer.look(ctx, l.watch)
 	switch {
 	case errors.Is(err, errNotFound):
@@ -210,7 +211,7 @@ func (l *ownLogNumbers) lookOnce(ctx context.Context, known int64) (more bool, e
 	if err := l.backfill(ctx, seen); err != nil {
 		return false, err
 	}
-	l.found(nil, seen.sub.lastNumber)
+	l.found(recentPage{}, seen.sub.lastNumber)
 	for i := range seen.backlogs {
 		b := &seen.backlogs[i]
 		for done := false; !done; {
@@ -218,7 +219,7 @@ func (l *ownLogNumbers) lookOnce(ctx context.Context, known int64) (more bool, e
 			if found, done, _, err = l.gatherer.step(ctx, seen.sub, b, gatherPage); err != nil {
 				return false, err
 			}
-			l.found(found, seen.sub.lastNumber)
+			l.found(recentPage{asked, found}, seen.sub.lastNumber)
 		}
 		delete(l.gatherer.behind, b.intentNo)
 	}
@@ -226,14 +227,14 @@ func (l *ownLogNumbers) lookOnce(ctx context.Context, known int64) (more bool, e
 }
 
 // found tells the streams of what was numbered here, and of the newest number.
-func (l *ownLogNumbers) found(page []numbered, last int64) {
+func (l *ownLogNumbers) found(page recentPage, last int64) {
 	l.mutex.Lock()
 	news := last > l.number
 	l.mutex.Unlock()
 	if !news {
 		return
 	}
-	l.tell(func() { l.number, l.recent = last, page })
+	l.tell(func() { l.number, l.recent = last, l.recent.with(page) })
 }
 
 // lose ends the streams that have sent numbers which the database has lost. It reports whether others stay.
@@ -325,7 +326,7 @@ const manyLogs = 1000
 func (l *ownLogNumbers) mustLook(last int64) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if len(l.recent) > 0 && l.service.db.Now().Sub(l.recent[0].entry.ReadAt) > freshFor {
+	if n := len(l.recent); n > 0 && l.service.db.Now().Sub(l.recent[n-1].rows[0].entry.ReadAt) > freshFor {
 		l.recent = nil
 	}
 	l.must = l.failed || last != l.number

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/database"
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
 )
 
 // All streams of an agent on a replica share what looks at its log. It goes with the last of them.
@@ -107,4 +109,43 @@ func TestStreamsOfAnAgentComeAndGo(t *testing.T) {
 		sent.Wait()
 		ended.Wait()
 	})
+}
+
+// A stream that is a little behind takes what was numbered meanwhile, and reads nothing.
+func TestAStreamThatIsBehindReadsNothing(t *testing.T) {
+	eachEngineCounting(t, func(t *testing.T, h *house, read *contentReads) {
+		talk := h.open(t, h.intent(t), "talk")
+		s := h.follow(t, "bob", nil)
+		requireNext(t, s, "0 caught up")
+		read.reset()
+		for n := range 20 {
+			h.send(t, "ann", talk, "bob", fmt.Sprint(n))
+			eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "1 = 1") == n+1 }, "it is not numbered")
+		}
+		for n := range 20 {
+			requireNext(t, s, fmt.Sprintf("%d %d", n+1, n))
+		}
+		require.LessOrEqual(t, read.messages.Load(), int64(20), "these were gathered")
+	})
+}
+
+func TestRecentNumbersAreBounded(t *testing.T) {
+	var recent recentNumbers
+	page := func(number int64, size int) recentPage {
+		entry := reading.Entry{Message: &message.Message{Payload: make([]byte, size)}}
+		return recentPage{1, []numbered{{delivery{number: number}, entry}}}
+	}
+	for number := range int64(2 * manyRecent) {
+		recent = recent.with(page(number, 1))
+		recent = recent.with(recentPage{})
+	}
+	require.Len(t, recent, manyRecent)
+	require.Equal(t, int64(2*manyRecent-1), recent[manyRecent-1].rows[0].number)
+	before := recent
+	recent = recent.with(page(999, manyRecentBytes-10))
+	require.Less(t, len(recent), manyRecent)
+	require.Equal(t, int64(999), recent[len(recent)-1].rows[0].number)
+	require.Len(t, recent.with(page(1000, manyRecentBytes)), 1)
+	require.Len(t, before, manyRecent)
+	require.Equal(t, int64(manyRecent), before[0].rows[0].number)
 }

@@ -43,6 +43,13 @@ func (g *Group) Join(l *Listener) {
 // somebody asked all to look.
 func (g *Group) Noted() (topics map[any]struct{}, all bool) { return g.noted.take() }
 
+// Note notes topics once more, because what happened there could not be read.
+func (g *Group) Note(topics map[any]struct{}) {
+	for topic := range topics {
+		g.noted.add(topic)
+	}
+}
+
 // Wake wakes the group and its members under a topic, as if there had been a wake-up on this replica; nil stands for all topics.
 func (g *Group) Wake(topic any) {
 	g.listener.hub.mutex.Lock()
