@@ -23,7 +23,9 @@ type lasting map[string]chan string
 func (w *world) begin(t *testing.T, secret string) lasting {
 	t.Helper()
 	ends := w.beginAs(t, secret, "alice", "other_room")
-	_, err := w.As("carol").Leases.AcquireLease(t.Context(), &openintentv1.AcquireLeaseRequest{IntentId: w.places["intent"], Scope: "lasting"})
+	_, err := w.As("carol").Leases.AcquireLease(t.Context(), &openintentv1.AcquireLeaseRequest{
+		IntentId: w.places["intent"], Scope: "lasting", DurationSeconds: new(int32(86_400)), // the test sets the clock forward
+	})
 	require.NoError(t, err)
 	ends.during(t, lease, func(began func()) string {
 		go began()
@@ -109,8 +111,12 @@ func (w *world) beginAs(t *testing.T, secret, agent, room string) lasting {
 	deliveries(fetch, func(sub string, began func()) error {
 		wait := 600.0
 		go began()
-		_, err := c.Subscriptions.FetchDeliveries(t.Context(), &openintentv1.FetchDeliveriesRequest{SubscriptionId: sub, WaitSeconds: &wait})
-		return err
+		for { // whoever asks in the same room has a delivery first
+			_, err := c.Subscriptions.FetchDeliveries(t.Context(), &openintentv1.FetchDeliveriesRequest{SubscriptionId: sub, WaitSeconds: &wait})
+			if err != nil {
+				return err
+			}
+		}
 	})
 	during("server-sent events", func(began func()) string {
 		request, err := c.Request(t.Context(), "GET", w.fill("/v1/subscribe/channels/{room}"), "")
