@@ -88,7 +88,8 @@ func (s *stranger) leaves(t *testing.T, answer string) {
 	t.Helper()
 	_, _ = io.WriteString(s, answer)
 	select {
-	case _ = <-s.over:
+	case err := <-s.over:
+		t.Log("the door's side ended: ", err)
 	case <-time.After(patience):
 		require.Fail(t, "the door holds on to a connection that is closed")
 	}
