@@ -3,6 +3,7 @@ package strangers
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,25 +22,47 @@ type lasting map[string]chan string
 // begin opens a stream of each kind and waits in each way, as alice under the secret, and returns when all of it goes on.
 func (w *world) begin(t *testing.T, secret string) lasting {
 	t.Helper()
-	return w.beginAs(t, secret, "alice", "other_room")
+	ends := w.beginAs(t, secret, "alice", "other_room")
+	_, err := w.As("carol").Leases.AcquireLease(t.Context(), &openintentv1.AcquireLeaseRequest{
+		IntentId: w.places["intent"], Scope: "lasting", DurationSeconds: new(int32(86_400)), // the test sets the clock forward
+	})
+	require.NoError(t, err)
+	ends.during(t, lease, func(began func()) string {
+		go began()
+		_, err := w.With(secret, "").Leases.AcquireLease(t.Context(), &openintentv1.AcquireLeaseRequest{
+			IntentId: w.places["intent"], Scope: "lasting", WaitSeconds: 600,
+		})
+		return harness.Reason(err)
+	})
+	return ends
+}
+
+// These waits begin without a sign, so they may come when their key is over already.
+const (
+	inbox, acknowledgements = "a wait for an inbox", "a stream of acknowledgements"
+	stream, fetch, lease    = "a stream of deliveries", "a wait for deliveries", "a wait for a lease"
+)
+
+// during notes what goes on, once run says that it has begun, until it returns why it ended.
+func (l lasting) during(t *testing.T, what string, run func(began func()) string) {
+	t.Helper()
+	began, end := make(chan struct{}), make(chan string, 1)
+	l[what] = end
+	go func() { end <- run(sync.OnceFunc(func() { close(began) })) }()
+	select {
+	case <-began:
+	case why := <-end:
+		require.Fail(t, "it ended before it began", "%s: %s", what, why)
+	case <-time.After(harness.Patience):
+		require.Fail(t, "it did not begin", what)
+	}
 }
 
 // beginAs is begin for an agent that asks in a room.
 func (w *world) beginAs(t *testing.T, secret, agent, room string) lasting {
 	t.Helper()
 	c, ends := w.With(secret, ""), make(lasting)
-	during := func(what string, run func(began func()) string) {
-		began, end := make(chan struct{}), make(chan string, 1)
-		ends[what] = end
-		go func() { end <- run(sync.OnceFunc(func() { close(began) })) }()
-		select {
-		case <-began:
-		case why := <-end:
-			require.Fail(t, "it ended before it began", "%s: %s", what, why)
-		case <-time.After(harness.Patience):
-			require.Fail(t, "it did not begin", what)
-		}
-	}
+	during := func(what string, run func(began func()) string) { ends.during(t, what, run) }
 	during("a stream", func(began func()) string {
 		after := int64(0)
 		stream, err := c.Messages.Subscribe(t.Context(), &openintentv1.SubscribeRequest{
@@ -51,7 +74,7 @@ func (w *world) beginAs(t *testing.T, secret, agent, room string) lasting {
 		}
 		return harness.Reason(err)
 	})
-	during("a stream of acknowledgements", func(began func()) string {
+	during(acknowledgements, func(began func()) string {
 		room := w.places["room"]
 		sub, err := c.Subscriptions.CreateSubscription(t.Context(), &openintentv1.CreateSubscriptionRequest{ChannelId: &room})
 		if err != nil {
@@ -66,6 +89,34 @@ func (w *world) beginAs(t *testing.T, secret, agent, room string) lasting {
 		}
 		began()
 		return harness.Reason(stream.RecvMsg(new(openintentv1.StreamAcknowledgementsResponse)))
+	})
+	deliveries := func(what string, follow func(sub string, began func()) error) {
+		during(what, func(began func()) string {
+			room := w.places["room"]
+			sub, err := c.Subscriptions.CreateSubscription(t.Context(), &openintentv1.CreateSubscriptionRequest{ChannelId: &room})
+			if err == nil {
+				err = follow(sub.GetId(), began)
+			}
+			return harness.Reason(err)
+		})
+	}
+	deliveries(stream, func(sub string, began func()) error {
+		go began()
+		stream, err := c.Subscriptions.StreamDeliveries(t.Context(), &openintentv1.StreamDeliveriesRequest{SubscriptionId: sub})
+		for err == nil {
+			_, err = stream.Recv()
+		}
+		return err
+	})
+	deliveries(fetch, func(sub string, began func()) error {
+		wait := 600.0
+		go began()
+		for { // whoever asks in the same room has a delivery first
+			_, err := c.Subscriptions.FetchDeliveries(t.Context(), &openintentv1.FetchDeliveriesRequest{SubscriptionId: sub, WaitSeconds: &wait})
+			if err != nil {
+				return err
+			}
+		}
 	})
 	during("server-sent events", func(began func()) string {
 		request, err := c.Request(t.Context(), "GET", w.fill("/v1/subscribe/channels/{room}"), "")
@@ -85,7 +136,7 @@ func (w *world) beginAs(t *testing.T, secret, agent, room string) lasting {
 		}
 		return fmt.Sprint(string(text), err)
 	})
-	during("a wait over REST", func(began func()) string {
+	during(inbox, func(began func()) string {
 		request, err := c.Request(t.Context(), "GET", "/v1/agents/"+agent+"/inbox?wait_seconds=600", "")
 		if err != nil {
 			return err.Error()
@@ -136,7 +187,7 @@ func (l lasting) endWith(t *testing.T, reason, late string) {
 	for what, end := range l {
 		select {
 		case why := <-end:
-			if (what == "a wait over REST" || what == "a stream of acknowledgements") && why == late {
+			if why == late && slices.Contains([]string{inbox, acknowledgements, stream, fetch, lease}, what) {
 				continue // it came too late to wait
 			}
 			require.Equal(t, reason, why, what)
