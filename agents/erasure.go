@@ -11,9 +11,9 @@ import (
 // ErrStillRegistered refuses to erase an agent that has not deregistered.
 var ErrStillRegistered = errors.New("the agent is still registered; deregister it first, so that nothing reaches it any more")
 
-// Erase removes from the record of a deregistered agent what it says of itself, and the senders that it refuses. The id, the role and the times stay: by
-// the time of the departure, earlier memberships and requests are void. recorded tells whether there is a record, erased whether it said
-// anything.
+// Erase removes from the record of a deregistered agent what it says of itself, and the senders that it refuses. The id, the role and the times
+// stay: by the time of the departure, earlier memberships and requests are void. recorded tells whether there is a record, erased whether it
+// said anything.
 func (s *Service) Erase(ctx context.Context, id string) (recorded, erased bool, err error) {
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
 		recorded, erased = false, false

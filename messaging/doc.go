@@ -20,8 +20,8 @@
 //
 // Every way to receive is a cursor over the same rows: a list (list.go), a stream (subscribe.go, package following), a wait
 // for answers (ask.go, answers.go; silence.go says why none came), a feed that the rooms above read in pages (feed.go).
-// Each look reads one snapshot (package reading). The hub wakes those who wait (package wake), and what wake-ups do
-// not tell of is found a while later.
+// Each look reads one snapshot (package reading). The hub wakes those who wait (package wake). A look now and then
+// finds what no wake-up has announced.
 //
 // A wait is a duration from the moment of the call. The request of an Ask expires that long after the clock's time, and the wait
 // moves back with a clock that is set back (wait.go). An Ask whose time is over settles under the lock: it finds an answer that
@@ -43,16 +43,17 @@
 //
 // # Watches
 //
-// Whoever waits for what reaches an agent has a watch (feed_watch.go): the inbox's goroutine, and the fetches, streams and webhooks of the room
-// above. On each replica all watches of an agent share what is kept of the agent (kept_reach.go): which intents reach it, and how far these
-// have come. They share a group of listeners as well (package wake). After a wake-up whoever looks first reads for all what has happened:
+// A watch waits for what reaches an agent (feed_watch.go). The inbox's goroutine has one, and so have the fetches, streams and webhooks of the
+// room above. On each replica, all watches of an agent share its kept reach (kept_reach.go): it says which intents reach the agent, and how far
+// each of them has come. They also share a group of listeners (package wake). After a wake-up, the first watch that looks reads for all of them:
 //
 //	hub ──which intents?──> kept reach ──how far? for the agent?──┬──> moves of a watch
 //	                                                              └──> moves of another one
 //
-// The moves of a watch are the intents in which something may have happened since its latest look. What others say to each other is none of
-// them until it is much (kept_reach_news.go). So that costs a few statements for all watches of the agent on a replica, and a watch that was
-// woken for it has nothing to do. A watch that has very many moves looks at everything. The kept reach goes with the last watch.
+// The moves of a watch are the intents in which something may have happened since its latest look. An intent in which others talk to each other
+// becomes a move only after very many messages (kept_reach_news.go). So such talk costs a few statements for all watches of the agent on a
+// replica, and the watches that it wakes have nothing to do. A watch with very many moves looks at everything. The last watch that closes
+// removes the kept reach.
 //
 // The reach is read as a whole at first and when the agent's record changes. A wake-up tells which intent begins to reach an agent, so that the
 // reach grows without that. Whatever it says about an intent is as old as the last wake-up; nothing is decided by it but what to read.

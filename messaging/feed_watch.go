@@ -23,8 +23,8 @@ type Watched struct {
 }
 
 // Watch wakes whoever reads an agent's feeds. A wake-up carries no truth: it says "look again". After each one, Look says in which intents
-// something may have happened. What wake-ups did not tell of wakes it a while later (LookForMissed). Only C, Wake and Close may be called
-// while another goroutine uses the Watch.
+// something may have happened. LookForMissed wakes it, a while later, for what no wake-up announced. Only C, Wake and Close may be called while
+// another goroutine uses the Watch.
 type Watch struct {
 	service  *Service
 	agent    string
@@ -40,8 +40,8 @@ type Watch struct {
 	seen intents.State
 }
 
-// Moves are what a look finds: in which intents something may have happened since the look before it. What others have said to each other is
-// in them only when it is much.
+// Moves are what a look finds: in which intents something may have happened since the look before it. An intent in which others only talk to
+// each other is among them after very many messages.
 type Moves struct {
 	// Presence is the agent's record.
 	Presence agents.Presence

@@ -24,7 +24,8 @@ func (k *Key) fits(algorithm jose.SignatureAlgorithm) bool {
 	}
 	switch key := k.Key.(type) {
 	case *rsa.PublicKey:
-		return key.N.BitLen() >= leastRSABits && key.E >= leastRSAExponent && key.E%2 == 1 && (strings.HasPrefix(string(algorithm), "RS") || strings.HasPrefix(string(algorithm), "PS"))
+		sound := key.N.BitLen() >= leastRSABits && key.E >= leastRSAExponent && key.E%2 == 1
+		return sound && (strings.HasPrefix(string(algorithm), "RS") || strings.HasPrefix(string(algorithm), "PS"))
 	case *ecdsa.PublicKey:
 		return key.Curve == curves[algorithm]
 	case ed25519.PublicKey:

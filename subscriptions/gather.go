@@ -6,11 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"openintent/messaging/reading"
-
 	"openintent/agents"
 	"openintent/fault"
 	"openintent/intents"
+	"openintent/messaging/reading"
 )
 
 const (

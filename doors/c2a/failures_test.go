@@ -28,8 +28,8 @@ func (f failing) Invoke(context.Context, string, any, any, ...grpc.CallOption) e
 	return f.failure
 }
 
-// Who reads that a failure was logged finds it in the log: of the first request, of a tool and of the request that begins a connection. What
-// a call failed with is logged by the server.
+// The door logs its own failures: those of the first request, of a tool, and of the request that begins a connection. It does not log the
+// failures of the server's calls, because the server has logged them.
 func TestTheDoorsOwnFailuresAreLogged(t *testing.T) {
 	for failure, logged := range map[error]bool{
 		errors.New("odd"): true, status.Error(codes.Internal, "logged already"): false, status.Error(codes.NotFound, "no"): false,
@@ -68,7 +68,7 @@ func TestTheDoorsOwnFailuresAreLogged(t *testing.T) {
 	}
 }
 
-// An answer that has no form in JSON is a failure, too, and the harness hears of it.
+// The door logs an answer that cannot be written as JSON, and tells the harness that it failed.
 func TestWhatCannotBeWrittenIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	l := &line{out: make(chan []byte, 1)}

@@ -40,13 +40,13 @@ func TestTheDoorsOwnFailuresAreLogged(t *testing.T) {
 	}
 }
 
-// turning is a contract of which the first call succeeds and every other one fails.
-type turning struct {
+// secondFails is a contract whose first two calls succeed. All later ones fail.
+type secondFails struct {
 	grpc.ClientConnInterface
 	calls int
 }
 
-func (c *turning) Invoke(context.Context, string, any, any, ...grpc.CallOption) error {
+func (c *secondFails) Invoke(context.Context, string, any, any, ...grpc.CallOption) error {
 	if c.calls++; c.calls > 2 { // the message, and what is said about it
 		return errors.New("odd")
 	}
@@ -56,7 +56,7 @@ func (c *turning) Invoke(context.Context, string, any, any, ...grpc.CallOption) 
 // A mark of one message that fails is in the answer beside those of the others, and in the log.
 func TestAFailureOfOneMarkIsLogged(t *testing.T) {
 	var log bytes.Buffer
-	contract := &turning{}
+	contract := &secondFails{}
 	s := &session{door: New(Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}), caller: &doors.Caller{
 		Agent: "bob", Messages: openintentv1.NewMessageServiceClient(contract), Reactions: openintentv1.NewReactionServiceClient(contract),
 	}}

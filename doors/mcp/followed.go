@@ -83,7 +83,7 @@ func (u *updates) reserve(f *followed) (other *followed) {
 	return other
 }
 
-// release makes room for another one with the same address, and leaves the client to be told of the last change.
+// release lets somebody follow the same address again. The client is still told of the last change.
 func (u *updates) release(f *followed) {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
@@ -92,7 +92,7 @@ func (u *updates) release(f *followed) {
 	}
 }
 
-// forget makes room for another one with the same address, and tells of no change any more.
+// forget lets somebody follow the same address again. The client is told of no further change.
 func (u *updates) forget(f *followed) {
 	u.release(f)
 	u.mutex.Lock()

@@ -62,7 +62,7 @@ func (u *updates) wait() {
 type hearing struct {
 	// end ends the request, if it is one that lasts.
 	end context.CancelCauseFunc
-	// streams counts the request's resources of which more can come. When there is none left, the request ends; otherwise it would outlive
+	// streams counts those of the request's resources that can still change. When none is left, the request ends, so that it does not outlive
 	// the client's right to hear. updates.mutex guards it.
 	streams int
 	// accepted says that the client knows that it hears; until then it is told of nothing. updates.mutex guards it.
@@ -182,7 +182,7 @@ func (u *updates) closed(f *followed) {
 	u.changedNow(f)
 }
 
-// endIfSpent ends a request that lasts and has nothing left to tell of.
+// endIfSpent ends a lasting request once nothing more can come of its resources and the client has been told of everything.
 func (u *updates) endIfSpent(h *hearing) {
 	u.mutex.Lock()
 	over := h.end != nil && h.streams == 0 && !slices.ContainsFunc(u.changed, func(f *followed) bool { return f.hearing == h })

@@ -39,7 +39,7 @@ func TestTheDoorsOwnFailuresAreLogged(t *testing.T) {
 	}
 }
 
-// An answer that has no form in JSON is a failure, of which the caller hears.
+// An answer that cannot be written as JSON is an error, and nothing of it is sent.
 func TestWhatCannotBeWrittenIsNoAnswer(t *testing.T) {
 	recorder := httptest.NewRecorder()
 	require.Error(t, write(recorder, 200, func() {}))

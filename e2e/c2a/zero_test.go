@@ -10,7 +10,7 @@ import (
 	"openintent/e2e/harness"
 )
 
-// A harness that sends U+0000 is told which argument has it, where it asks for something, and goes on.
+// The door refuses a request with U+0000 and names the argument that has it. The connection goes on.
 func TestTheZeroCharacterIsRefused(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		s := newScene(t, h)

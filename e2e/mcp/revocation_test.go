@@ -124,7 +124,7 @@ func TestAListenEndsWithItsLastChannel(t *testing.T) {
 	})
 }
 
-// Who was removed and comes back hears of the channel again when it asks to.
+// An agent that was removed from a channel and is added again hears of the channel when it subscribes again.
 func TestWhoComesBackHearsAgain(t *testing.T) {
 	h := &house{harness.Start(t, harness.Options{})}
 	s := newScene(t, h)

@@ -9,7 +9,7 @@ import (
 	"openintent/e2e/harness"
 )
 
-// What is no tool's argument may have U+0000, too, and then names nothing that there is. The server never fails.
+// The names of tools, resources and tasks may have U+0000, too. They then name nothing that exists, and the server does not fail.
 func TestTheZeroCharacterNamesNothing(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ann := h.join(t, "ann")
