@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"openintent/database/databasetest"
@@ -20,22 +21,27 @@ import (
 	"openintent/server"
 )
 
-// mailbox is an endpoint that keeps the texts that were posted to it.
+// mailbox is an endpoint that keeps the texts that were posted to it. It takes each delivery once, because a server that stops during a post
+// makes the post again when it is back.
 type mailbox struct {
 	*httptest.Server
 	mutex sync.Mutex
+	taken map[string]bool
 	texts []string
 }
 
 func newMailbox(t *testing.T) *mailbox {
-	m := &mailbox{}
+	m := &mailbox{taken: make(map[string]bool)}
 	m.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		_, rest, _ := strings.Cut(string(body), `"said":"`)
 		text, _, _ := strings.Cut(rest, `"`)
 		m.mutex.Lock()
 		defer m.mutex.Unlock()
-		m.texts = append(m.texts, text)
+		if id := r.Header.Get("Webhook-Id"); !m.taken[id] {
+			m.taken[id] = true
+			m.texts = append(m.texts, text)
+		}
 	}))
 	t.Cleanup(m.Close)
 	return m
@@ -50,7 +56,7 @@ func (m *mailbox) got() string {
 // gets waits until exactly these texts have arrived, in order.
 func (m *mailbox) gets(t *testing.T, texts string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return m.got() == texts }, harness.Patience, 5*time.Millisecond, "%s came instead of %s", m.got(), texts)
+	require.EventuallyWithT(t, func(t *assert.CollectT) { assert.Equal(t, texts, m.got()) }, harness.Patience, 5*time.Millisecond)
 }
 
 // posted is a subscription with a webhook as clients see it.
