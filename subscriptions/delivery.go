@@ -3,7 +3,14 @@ package subscriptions
 import (
 	"fmt"
 	"time"
+
+	"openintent/database"
+	"openintent/webhooks"
 )
+
+// longestWait is the longest that a delivery can have to wait for its next attempt, or for the end of its last one. A consumer has at
+// most as long to acknowledge it. What seems to wait longer got its time before the clock was set back, and waits no more.
+const longestWait = webhooks.MaxBackoff + clockSkew
 
 // delivery is one numbered row: a place in an intent's log whose content the server must deliver. It reads the content when it
 // makes the delivery.
@@ -47,7 +54,20 @@ func (d *delivery) messages() [][2]int64 {
 
 // due reports whether the delivery is to be made now.
 func (d *delivery) due(now time.Time) bool {
-	return d.deadAt.IsZero() && d.givenUpAt.IsZero() && !now.Before(d.dueAt)
+	return d.deadAt.IsZero() && d.givenUpAt.IsZero() && hasCome(d.dueAt, now)
+}
+
+// toBeGivenUp reports whether the time to acknowledge the last attempt is over.
+func (d *delivery) toBeGivenUp(now time.Time) bool {
+	return d.deadAt.IsZero() && !d.givenUpAt.IsZero() && hasCome(d.givenUpAt, now)
+}
+
+// hasCome reports whether the end of a wait has come. hasComeIn is the same in SQL.
+func hasCome(end, now time.Time) bool { return !now.Before(end) || end.Sub(now) > longestWait }
+
+// hasComeIn returns the condition that the end of a wait in a column has come, and its arguments. It is false without an end.
+func hasComeIn(column string, now time.Time) (condition string, args []any) {
+	return "(" + column + " <= ? OR " + column + " > ?)", []any{database.Micros(now), database.Micros(now.Add(longestWait))}
 }
 
 // attempted returns the delivery after one more attempt at the time now.

@@ -3,6 +3,7 @@ package subscriptions
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"openintent/messaging/reading"
@@ -40,22 +41,23 @@ func (s *Service) offering(ctx context.Context, sub *subscription, limit int) (o
 
 // prepare returns the statements that read which deliveries are due.
 func (o *offering) prepare(no int64, at time.Time, limit int) []database.Statement {
-	now := database.Micros(at)
+	due, dueArgs := hasComeIn("d.due_at", at)
+	over, overArgs := hasComeIn("d.given_up_at", at)
 	return []database.Statement{{
 		SQL: "SELECT " + deliveryColumns + " FROM subscription_deliveries d WHERE " + unfinishedOnly +
-			" AND d.given_up_at IS NULL AND d.due_at <= ? ORDER BY d.number LIMIT ?",
-		Args: []any{no, now, limit},
+			" AND d.given_up_at IS NULL AND " + due + " ORDER BY d.number LIMIT ?",
+		Args: slices.Concat([]any{no}, dueArgs, []any{limit}),
 		Scan: func(row database.Row) error {
 			d, err := scanDelivery(row)
 			o.due = append(o.due, d)
 			return err
 		},
 	}, {
-		SQL: `SELECT COUNT(*), COALESCE(SUM(CASE WHEN d.attempts > 0 AND d.due_at > ? THEN 1 ELSE 0 END), 0),
-			MIN(CASE WHEN d.due_at > ? THEN d.due_at END),
-			COALESCE(SUM(CASE WHEN d.given_up_at <= ? THEN 1 ELSE 0 END), 0)
+		SQL: `SELECT COUNT(*), COALESCE(SUM(CASE WHEN d.attempts > 0 AND NOT ` + due + ` THEN 1 ELSE 0 END), 0),
+			MIN(CASE WHEN NOT ` + due + ` THEN d.due_at END),
+			COALESCE(SUM(CASE WHEN ` + over + ` THEN 1 ELSE 0 END), 0)
 			FROM subscription_deliveries d WHERE ` + unfinishedOnly,
-		Args: []any{now, now, now, no},
+		Args: slices.Concat(dueArgs, dueArgs, overArgs, []any{no}),
 		Scan: func(row database.Row) error {
 			var next *int64
 			var overdue int64
@@ -196,7 +198,8 @@ func (s *Service) recordOffered(sub *subscription, parcels ...parcel) {
 func (s *Service) giveUp(ctx context.Context, no int64) (count int, err error) {
 	var overdue []delivery
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
-		overdue, err = deliveries(tx, unfinishedOnly+" AND d.given_up_at <= ?", " LIMIT ?", no, database.Micros(s.db.Now()), offerPage)
+		over, args := hasComeIn("d.given_up_at", s.db.Now())
+		overdue, err = deliveries(tx, unfinishedOnly+" AND "+over, " LIMIT ?", slices.Concat([]any{no}, args, []any{offerPage})...)
 		return err
 	})
 	if err != nil || len(overdue) == 0 {
@@ -209,7 +212,7 @@ func (s *Service) giveUp(ctx context.Context, no int64) (count int, err error) {
 		return changeIn(tx, no, wanted{numbers: numbersOf(overdue)}, func(c *change) error {
 			var dead []delivery
 			for _, d := range c.rows {
-				if d.deadAt.IsZero() && !d.givenUpAt.IsZero() && !c.now.Before(d.givenUpAt) {
+				if d.toBeGivenUp(c.now) {
 					d.reason = unacknowledged(c.locked, d.attempts)
 					dead = append(dead, d)
 				}

@@ -46,6 +46,8 @@ type poster struct {
 	queue     []*followed
 	examining int
 	endpoints map[string]*endpointQueue
+	// examinedAt is when run examined last what was due.
+	examinedAt time.Time
 }
 
 // postedSubscription is a subscription whose deliveries are posted, as it is stored.
@@ -137,10 +139,19 @@ func (p *poster) untilNext() time.Duration {
 	return min(max(next.at.Sub(p.service.db.Now()), time.Millisecond), p.service.lookAgain)
 }
 
+// examineDue examines the subscriptions whose time has come, and all of them if the clock was set back: by that clock they would rest too
+// long.
 func (p *poster) examineDue() {
 	now := p.service.db.Now()
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
+	if p.examinedAt.Sub(now) > clockSkew {
+		for _, f := range p.followed {
+			f.heldUntil = time.Time{}
+			p.enqueue(f, now)
+		}
+	}
+	p.examinedAt = now
 	for next := p.schedule.next(); next != nil && !p.stopped && !next.at.After(now); next = p.schedule.next() {
 		p.enqueue(next, now)
 	}

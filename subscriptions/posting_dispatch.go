@@ -208,7 +208,7 @@ func (run *dispatch) conclude(ctx context.Context) (next time.Time, err error) {
 			run.last.storeIn(c)
 			left = slices.DeleteFunc(left, func(d delivery) bool { return slices.Contains(run.last.done, d.number) })
 		}
-		next = queuesOf(left).next()
+		next = queuesOf(left).next(c.now)
 		c.locked.postAt, c.locked.consumer, c.locked.consumerUntil = next, "", time.Time{}
 		return nil
 	})

@@ -61,7 +61,7 @@ func (p *poster) examine(ctx context.Context, f *followed) (_ finding, err error
 		return finding{}, err
 	}
 	now := p.service.db.Now()
-	if next := waiting.next(); next.IsZero() || next.After(now) {
+	if next := waiting.next(now); next.IsZero() || next.After(now) {
 		if seen.more && !f.gatherer.full {
 			next = now
 		}

@@ -98,12 +98,13 @@ func (q queues) due(now time.Time) [][]delivery {
 	return due
 }
 
-// next returns when the first delivery of any queue becomes due, or the zero time when there are no deliveries.
-func (q queues) next() (next time.Time) {
+// next returns when the first delivery of any queue becomes due. It is now if one is due, and zero when there are no deliveries.
+func (q queues) next(now time.Time) (next time.Time) {
 	for _, queue := range q {
-		if at := queue[0].dueAt; next.IsZero() || at.Before(next) {
-			next = at
+		if queue[0].due(now) {
+			return now
 		}
+		next = earliest(next, queue[0].dueAt)
 	}
 	return next
 }

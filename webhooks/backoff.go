@@ -11,11 +11,12 @@ import (
 
 const (
 	firstBackoff = time.Second
-	maxBackoff   = time.Hour
+	// MaxBackoff is the longest wait for the next attempt.
+	MaxBackoff = time.Hour
 	// attemptsToMax is the attempt from which on the wait no longer grows: 2^12 s is more than an hour.
 	attemptsToMax = 13
 	// maxRetryAfter bounds how long an endpoint can ask us to wait: no longer than the longest wait after a failure.
-	maxRetryAfter = maxBackoff
+	maxRetryAfter = MaxBackoff
 )
 
 // Backoff returns how long to wait after a failed attempt (counted from 1) before the next one. It draws from between half and
@@ -24,7 +25,7 @@ const (
 func Backoff(attempt int, retryAfter time.Duration) time.Duration {
 	// The library draws from 1 - f to 1 + f of an interval. With f = 1/3 and 3/4 of the bound, that is half to all of the bound.
 	waits := backoff.ExponentialBackOff{
-		InitialInterval: firstBackoff * 3 / 4, Multiplier: 2, MaxInterval: maxBackoff * 3 / 4, RandomizationFactor: 1.0 / 3,
+		InitialInterval: firstBackoff * 3 / 4, Multiplier: 2, MaxInterval: MaxBackoff * 3 / 4, RandomizationFactor: 1.0 / 3,
 	}
 	wait := waits.NextBackOff()
 	for range min(attempt, attemptsToMax) - 1 {

@@ -85,7 +85,10 @@ func (c *circuit) held(now time.Time) time.Duration {
 	case c.probing:
 		return probeWait
 	}
-	return max(c.openUntil.Sub(now), 0)
+	if wait := c.openUntil.Sub(now); wait <= c.pause { // otherwise the clock was set back, and the pause is over
+		return max(wait, 0)
+	}
+	return 0
 }
 
 // settle notes how an admitted post ended.

@@ -99,3 +99,10 @@ func TestAProbeThatWasGivenUpLeavesRoomForAnother(t *testing.T) {
 	_, wait := c.admit(later)
 	assert.Zero(t, wait)
 }
+
+// A pause of before the clock was set back is over.
+func TestAClockSetBackEndsAPause(t *testing.T) {
+	c := opened(t, noon)
+	assert.Equal(t, firstPause, c.waiting(noon))
+	assert.Zero(t, c.waiting(noon.Add(-time.Hour)))
+}
