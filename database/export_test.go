@@ -83,3 +83,6 @@ func (db *DB) FreeTurns() int {
 	defer db.reads.places.mutex.Unlock()
 	return min(db.reads.free, db.reads.places.free)
 }
+
+// FreeTurnsOfAKey returns how many reads of one key could begin now, if none is under way.
+func (db *DB) FreeTurnsOfAKey() int { return min(db.reads.eachRuns, db.FreeTurns()) }

@@ -30,6 +30,14 @@ func (db *DB) ReadHeavy(ctx context.Context, by Reader, fn func(tx *Tx) error) e
 // WaitingReads returns how many callers' reads wait for their turns: those of ReadFor and those of ReadHeavy.
 func (db *DB) WaitingReads() (reads, heavy int) { return db.reads.count(), db.heavy.count() }
 
+// GiveWay lets other callers' reads have the place of this one, if it is their turn, and then goes on in the same snapshot. A read that may
+// look at many rows calls it between its portions, so that it holds a short read up only by a portion.
+func (tx *Tx) GiveWay() {
+	if tx.line != nil {
+		tx.line.giveWay(tx.by)
+	}
+}
+
 func (db *DB) read(ctx context.Context, mode mode, in *line, by Reader, fn func(tx *Tx) error) error {
 	tx, err := db.take(ctx, mode, in, by)
 	if err != nil {
@@ -56,7 +64,7 @@ func (db *DB) take(ctx context.Context, mode mode, in *line, by Reader) (*Tx, er
 	if err != nil {
 		return nil, err
 	}
-	tx := &Tx{db: db, ctx: ctx, mode: mode, conn: conn, line: in, waited: waited, begin: db.dialect.begin(mode)}
+	tx := &Tx{db: db, ctx: ctx, mode: mode, conn: conn, line: in, by: by, waited: waited, begin: db.dialect.begin(mode)}
 	if !mode.writes() {
 		tx.readAt = db.Now()
 	}
@@ -76,7 +84,7 @@ func (db *DB) acquireNow(ctx context.Context, mode mode, in *line, by Reader) (c
 	}
 	conn, err := db.dialect.acquire(ctx, mode)
 	if err != nil {
-		in.leave()
+		in.leave(by)
 	}
 	return conn, err
 }

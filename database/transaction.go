@@ -23,6 +23,7 @@ type Tx struct {
 	waited time.Duration
 	// line is where the transaction must leave, or nil.
 	line *line
+	by   Reader
 	// interrupts stops what interrupts the statements when the context ends, or is nil.
 	interrupts func()
 	// readAt is the time by which a reader decides. It was read before the first statement.
@@ -161,7 +162,7 @@ func (tx *Tx) end(committed bool) {
 		tx.interrupts()
 	}
 	if tx.line != nil {
-		defer tx.line.leave()
+		defer tx.line.leave(tx.by)
 	}
 	var doubt error
 	if isLost(tx.failed) {

@@ -225,6 +225,7 @@ func (r *inboxReader) goThrough(after inboxPlace, take func(waiting []*message.M
 		return p, err
 	}
 	for looked := 0; ; {
+		r.Tx.GiveWay()
 		found, err := c.take(min(r.bound-looked, reading.MaxChunk))
 		if err != nil || len(found) == 0 {
 			return p, err

@@ -196,6 +196,7 @@ func (g gathering) gather(
 ) (kept []*message.Message, more bool, err error) {
 	for last := false; len(kept) < g.limit && !last; {
 		var messages []*message.Message
+		tx.GiveWay()
 		if messages, last, err = next(tx, l); err != nil {
 			return nil, false, err
 		}
