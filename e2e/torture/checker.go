@@ -55,6 +55,7 @@ func Check(h *History) []Finding {
 	c.collectMessages()
 	c.collectAnnotations()
 	c.checkSends()
+	c.checkRefusals()
 	c.checkStorageOrder()
 	c.checkEntries()
 	for _, receiver := range h.Receivers {

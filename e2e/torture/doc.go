@@ -16,6 +16,7 @@
 //   - an acknowledged reaction reaches each receiver that asked for annotations and may see the message the whole time, once with
 //     each cursor; who did not ask gets none;
 //   - messages and annotations have one order, which is the same for all receivers, and a reaction comes after its message;
+//   - nobody can send a message to an agent that refuses its sender, from the answer to the refusal on;
 //   - an answer belongs to its question, and an accepted answer reaches the asker;
 //   - a send is stored at most once, and not at all if it was refused;
 //   - an audited message is in the log once, and the log's chain is intact;
@@ -33,7 +34,7 @@
 //
 // The test in this package runs replicas as processes on a private PostgreSQL, and connects senders and receivers through
 // proxies. A schedule, drawn from a seed, injects the faults. It kills and stops replicas, restarts PostgreSQL, ends
-// PostgreSQL's connections, cuts the clients' connections, freezes replicas, and floods them with messages of one key. One
+// PostgreSQL's connections, cuts the clients' connections, freezes replicas, and floods them with messages and waits of one key. One
 // replica neither sends nor receives notifications. Receivers reconnect to any replica with their cursors. The test prints the
 // seed, and fails only if there are findings.
 //

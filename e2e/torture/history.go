@@ -80,6 +80,8 @@ type Send struct {
 	// Acknowledged is true when the sender knows that the message was stored; Refused is true when it knows that the
 	// message was not. When neither is true, the sender does not know.
 	Acknowledged, Refused bool
+	// Unwelcome is true when an attempt was refused because the agent that it is addressed to refuses its sender.
+	Unwelcome bool
 	// Span reaches from the first attempt to the outcome.
 	Span Span
 }

@@ -17,13 +17,15 @@ const (
 	Role
 	// Part lets an agent take part in an intent, so that messages to everyone there reach the agent's own streams.
 	Part
+	// Welcome lets an agent address messages to the agent that it is of, which does not refuse them.
+	Welcome
 )
 
 // Right is a right that an agent had for a time.
 type Right struct {
 	Agent string
 	Kind  RightKind
-	// Of is the intent, channel or role.
+	// Of is the intent, channel, role or other agent.
 	Of string
 	// Granted and Withdrawn are the calls that changed the right; a zero Withdrawn means that it was never withdrawn.
 	Granted, Withdrawn Span

@@ -28,6 +28,7 @@ func (w *world) startSenders(ctx context.Context) {
 		w.startSender(ctx, w.client(name, "asking of "+name), asking, 200*time.Millisecond)
 	}
 	w.startReacting(ctx)
+	w.startRefusing(ctx)
 	w.senders.Go(func() { w.client("", "changing of mona's rights").changeMona(ctx) })
 }
 
@@ -100,6 +101,8 @@ func (c *client) came(send *Send, message *openintentv1.Message, attempts int, e
 		c.settle(send, func() { send.Acknowledged, send.ID = true, message.GetId() })
 	case transient(err):
 		c.settle(send, func() {})
+	case harness.Reason(err) == "REFUSED":
+		c.settle(send, func() { send.Refused, send.Unwelcome = attempts == 1, true })
 	default:
 		// An earlier attempt may still be running if rights have changed meanwhile. Here, a send is refused only because its
 		// time ran out.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -56,10 +57,14 @@ func (w *world) disturb(replica int, do func()) {
 	w.change(func(h *History) { h.Disturbances = append(h.Disturbances, disturbance) })
 }
 
-// floodStreams is how many streams flood a replica simultaneously.
-const floodStreams = 16
+const (
+	// floodStreams is how many streams flood a replica simultaneously.
+	floodStreams = 16
+	// floodWaits is how many calls of the same key wait for an inbox meanwhile.
+	floodWaits = 200
+)
 
-// flood sends with one bound key on many streams, as fast as it can, until the context ends.
+// flood sends with one bound key on many streams, as fast as it can, and lets many of its calls wait, until the context ends.
 func flood(ctx context.Context, replica *harness.Server, channel string) {
 	var streams sync.WaitGroup
 	for range floodStreams {
@@ -74,6 +79,15 @@ func flood(ctx context.Context, replica *harness.Server, channel string) {
 			})
 			for err == nil {
 				_, err = stream.Recv()
+			}
+		})
+	}
+	for range floodWaits {
+		streams.Go(func() {
+			for err := error(nil); err == nil; {
+				_, err = replica.With(harness.BoundKey, "").Messages.GetInbox(ctx, &openintentv1.GetInboxRequest{
+					AgentId: harness.BoundAgent, WaitSeconds: proto.Float64(1),
+				})
 			}
 		})
 	}

@@ -49,6 +49,8 @@ type place struct {
 // Dora may see only what is open to all, and takes part in nothing. Mona's membership and role come and go.
 const (
 	anna, bert, carl, dora, mona = "anna", "bert", "carl", "dora", "mona"
+	// rude sends to bert, who refuses it now and then.
+	rude = "rude"
 
 	solvers = "solver" // the role of the agents that answer together
 	guards  = "guard"  // the role that bert always has, and mona sometimes
@@ -74,7 +76,7 @@ func numbered(name string, count int) (names []string) {
 const answerer = "answerer"
 
 func participants() []string {
-	return slices.Concat([]string{anna, bert, carl, answerer}, senderNames(), askerNames(), solverNames())
+	return slices.Concat([]string{anna, bert, carl, rude, answerer}, senderNames(), askerNames(), solverNames())
 }
 
 func members() []string {
