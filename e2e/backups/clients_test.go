@@ -6,9 +6,11 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -29,10 +31,12 @@ type scene struct {
 }
 
 // eachScene runs a test on each engine: two servers on PostgreSQL, whose database goes back while they run, and one on SQLite, whose file is
-// put back while it is stopped.
-func eachScene(t *testing.T, test func(t *testing.T, s *scene)) {
+// put back while it is stopped. lookAgain is how often somebody looks whom nothing wakes; zero is as usual.
+func eachScene(t *testing.T, lookAgain time.Duration, test func(t *testing.T, s *scene)) {
 	databasetest.EachURL(t, func(t *testing.T, url string) {
-		options := harness.Options{URL: url, Configure: func(cfg *server.Config) { cfg.WebhookAllowedNetworks = "127.0.0.0/8" }}
+		options := harness.Options{URL: url, Configure: func(cfg *server.Config) {
+			cfg.WebhookAllowedNetworks, cfg.LookAgain = "127.0.0.0/8", lookAgain
+		}}
 		s := &scene{parties: &parties{t: t}, servers: []*harness.Server{harness.Start(t, options)}}
 		if !strings.HasPrefix(url, "sqlite:") {
 			s.servers = append(s.servers, harness.Start(t, options))
@@ -64,15 +68,23 @@ func (s *scene) remember() {
 	require.NoError(s.t, s.servers[0].Stop())
 	content, err := os.ReadFile(path)
 	require.NoError(s.t, err)
-	s.servers[0].Start(s.t)
+	s.start()
 	s.back = func() {
 		require.NoError(s.t, s.servers[0].Stop())
 		for _, beside := range []string{path + "-wal", path + "-shm"} {
 			require.NoError(s.t, os.RemoveAll(beside))
 		}
 		require.NoError(s.t, os.WriteFile(path, content, 0o600))
-		s.servers[0].Start(s.t)
+		s.start()
 	}
+}
+
+// start starts the server again, and waits until it can be called.
+func (s *scene) start() {
+	s.t.Helper()
+	s.servers[0].Start(s.t)
+	_, err := s.at(0, "alice").Channels.GetChannel(s.t.Context(), &openintentv1.GetChannelRequest{ChannelId: s.channel}, awaiting)
+	require.NoError(s.t, err)
 }
 
 // said is a payload with one text.
@@ -114,7 +126,7 @@ func (s *scene) open() {
 func (s *scene) receive() {
 	t := s.t
 	t.Helper()
-	for _, agent := range []string{"bob", "carol"} { // who has spoken takes part
+	for _, agent := range []string{"bob 0", "bob 1", "carol"} { // who has spoken takes part
 		require.NoError(t, s.tell(0, agent, "*", "here"))
 	}
 	subscribe := func(agent string, req *openintentv1.CreateSubscriptionRequest) string {
@@ -127,22 +139,27 @@ func (s *scene) receive() {
 	subscribe("dan", &openintentv1.CreateSubscriptionRequest{Name: proto.String("posted"), WebhookUrl: proto.String(s.endpoint())})
 	for number := range s.servers {
 		name := proto.String(fmt.Sprint("work ", number))
-		s.waits(s.at(number, "bob"))
+		s.waits(s.at(number, fmt.Sprint("bob ", number)))
 		s.fetches(s.at(number, "dan"), subscribe("dan", &openintentv1.CreateSubscriptionRequest{Name: name}))
 		s.streams(s.at(number, "eve"), subscribe("eve", &openintentv1.CreateSubscriptionRequest{Name: name}))
 	}
-	s.follows("a stream of a channel", s.at(1, "frank"), openintentv1.SubscribeRequest{
+	s.follows("a stream of a channel", s.at(1, "frank"), &openintentv1.SubscribeRequest{
 		Scope: &openintentv1.SubscribeRequest_ChannelId{ChannelId: s.channel},
 	})
-	s.follows("a stream of an agent", s.at(1, "carol"), openintentv1.SubscribeRequest{
-		Scope: &openintentv1.SubscribeRequest_AgentId{AgentId: "carol"},
-	})
+	own := &openintentv1.SubscribeRequest{Scope: &openintentv1.SubscribeRequest_AgentId{AgentId: "carol"}}
+	first, end := context.WithCancel(t.Context())
+	defer end()
+	stream, err := s.at(1, "carol").Messages.Subscribe(first, own) // makes the agent's log
+	require.NoError(t, err)
+	_, err = stream.Header()
+	require.NoError(t, err)
+	s.follows("a stream of an agent", s.at(1, "carol"), own)
 }
 
 // What is sent after the database went back reaches everyone who receives, whatever they had received before; who has come further than the
 // log is told.
 func TestEveryoneReceivesAfterARestore(t *testing.T) {
-	eachScene(t, func(t *testing.T, s *scene) {
+	eachScene(t, 0, func(t *testing.T, s *scene) {
 		s.open()
 		s.receive()
 		kept := s.tellAll("kept", 2)
@@ -164,46 +181,40 @@ func TestEveryoneReceivesAfterARestore(t *testing.T) {
 
 // An ask whose request was kept gets its answer, and one whose request is lost is told, or asks anew.
 func TestAsksGoOnAfterARestore(t *testing.T) {
-	eachScene(t, func(t *testing.T, s *scene) {
+	eachScene(t, 100*time.Millisecond, func(t *testing.T, s *scene) {
 		s.open()
-		answer := func(number int, text string) error {
+		asked := func(number int, text string) (id string) { // the request with this text in bob's inbox
 			inbox, err := s.at(number, "bob").Messages.GetInbox(t.Context(), &openintentv1.GetInboxRequest{AgentId: "bob"})
-			require.NoError(t, err)
+			assert.NoError(t, err)
 			for _, item := range inbox.GetItems() {
-				if m := item.GetMessage(); m.GetPayload().GetFields()["text"].GetStringValue() == text {
-					_, err := s.at(number, "bob").Messages.ReplyMessage(t.Context(), &openintentv1.ReplyMessageRequest{
-						ChannelId: s.channel, MessageId: m.GetId(), Payload: said("to " + text),
-					})
-					return err
+				if item.GetMessage().GetPayload().GetFields()["text"].GetStringValue() == text {
+					return item.GetMessage().GetId()
 				}
 			}
-			return fmt.Errorf("there is no %s", text)
+			return ""
 		}
-		asked := func(text string) func() bool {
-			return func() bool {
-				inbox, err := s.at(0, "bob").Messages.GetInbox(t.Context(), &openintentv1.GetInboxRequest{AgentId: "bob"})
-				require.NoError(t, err)
-				for _, item := range inbox.GetItems() {
-					if item.GetMessage().GetPayload().GetFields()["text"].GetStringValue() == text {
-						return true
-					}
-				}
-				return false
-			}
+		awaitAsked := func(text string) {
+			require.Eventually(t, func() bool { return asked(0, text) != "" }, harness.Patience, checkEvery)
+		}
+		answer := func(number int, text string) {
+			_, err := s.at(number, "bob").Messages.ReplyMessage(t.Context(), &openintentv1.ReplyMessageRequest{
+				ChannelId: s.channel, MessageId: asked(number, text), Payload: said("to " + text),
+			})
+			require.NoError(t, err)
 		}
 		keptAnswer := s.ask(s.at(0, "ivan"), "bob", "a question that is kept")
-		require.Eventually(t, asked("a question that is kept"), harness.Patience, checkEvery)
+		awaitAsked("a question that is kept")
 		s.remember()
 		lostAnswer := s.ask(s.at(1, "judy"), "bob", "a question that is lost")
-		require.Eventually(t, asked("a question that is lost"), harness.Patience, checkEvery)
+		awaitAsked("a question that is lost")
 		s.back()
-		require.NoError(t, answer(1, "a question that is kept"))
+		answer(1, "a question that is kept")
 		m, err := keptAnswer()
 		require.NoError(t, err)
 		require.Equal(t, "to a question that is kept", m.GetPayload().GetFields()["text"].GetStringValue())
 		if len(s.servers) == 1 {
-			require.Eventually(t, asked("a question that is lost"), harness.Patience, checkEvery)
-			require.NoError(t, answer(0, "a question that is lost"))
+			awaitAsked("a question that is lost")
+			answer(0, "a question that is lost")
 			_, err = lostAnswer()
 			require.NoError(t, err)
 		} else {
@@ -217,7 +228,7 @@ func TestAsksGoOnAfterARestore(t *testing.T) {
 // A lease that was granted after the backup is lost: its holder is told at the next renewal, its fence is never given again, and who waits
 // for the scope gets it once the holder that came back gives it up. Refusals of senders are those that the database has.
 func TestLeasesAndRefusalsAreThoseOfTheDatabase(t *testing.T) {
-	eachScene(t, func(t *testing.T, s *scene) {
+	eachScene(t, 0, func(t *testing.T, s *scene) {
 		s.open()
 		acquire := func(number int, agent string) (lease func() (*openintentv1.Lease, error)) {
 			type outcome struct {
@@ -229,8 +240,8 @@ func TestLeasesAndRefusalsAreThoseOfTheDatabase(t *testing.T) {
 				for {
 					lease, err := s.at(number, agent).Leases.AcquireLease(s.ctx, &openintentv1.AcquireLeaseRequest{
 						IntentId: s.intent, Scope: "press", DurationSeconds: proto.Int32(3600), WaitSeconds: 600,
-					})
-					if harness.Reason(err) == "" && err != nil && s.ctx.Err() == nil {
+					}, awaiting)
+					if harness.Code(err) == codes.Unavailable && s.ctx.Err() == nil {
 						continue // the server is away
 					}
 					ended <- outcome{lease, err}
@@ -249,7 +260,7 @@ func TestLeasesAndRefusalsAreThoseOfTheDatabase(t *testing.T) {
 			_, err := s.at(number, "zoe").Agents.RefuseSender(t.Context(), &openintentv1.RefuseSenderRequest{AgentId: "zoe", Sender: sender})
 			require.NoError(t, err)
 		}
-		_, err := s.at(0, "zoe").Agents.RegisterAgent(t.Context(), &openintentv1.RegisterAgentRequest{AgentId: "zoe"})
+		_, err := s.at(0, "zoe").Agents.RegisterAgent(t.Context(), &openintentv1.RegisterAgentRequest{AgentId: proto.String("zoe")})
 		require.NoError(t, err)
 		refuse(0, "spammer")
 		first, err := acquire(0, "gus")()

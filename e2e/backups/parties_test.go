@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -14,12 +15,16 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
 )
+
+// awaiting lets a call wait until its server is back.
+var awaiting = grpc.WaitForReady(true)
 
 // party is a client that receives all the time, until the test ends. It takes each message once, by its id.
 type party struct {
@@ -84,10 +89,10 @@ func (ps *parties) begin(name string, receive func(ctx context.Context, p *party
 		for ps.ctx.Err() == nil {
 			err := receive(ps.ctx, p)
 			switch reason := harness.Reason(err); {
-			case ps.ctx.Err() != nil || err == nil || errors.Is(err, io.EOF):
-			case reason != "":
+			case ps.ctx.Err() != nil || err == nil || errors.Is(err, io.EOF) || harness.Code(err) == codes.Unavailable:
+			case reason == "CURSOR_BEYOND_LOG":
 				p.hear(reason)
-			case harness.Code(err) != codes.Unavailable:
+			default:
 				ps.t.Errorf("%s: %v", name, err)
 				return
 			}
@@ -111,7 +116,7 @@ func (ps *parties) await(texts ...string) {
 // waits lets an agent wait for its inbox.
 func (ps *parties) waits(caller *harness.Caller) {
 	ps.begin("a wait for an inbox", func(ctx context.Context, p *party) error {
-		inbox, err := caller.Messages.GetInbox(ctx, &openintentv1.GetInboxRequest{AgentId: caller.Agent, WaitSeconds: proto.Float64(60)})
+		inbox, err := caller.Messages.GetInbox(ctx, &openintentv1.GetInboxRequest{AgentId: caller.Agent, WaitSeconds: proto.Float64(60)}, awaiting)
 		if err != nil || len(inbox.GetItems()) == 0 {
 			return err
 		}
@@ -132,7 +137,7 @@ func (ps *parties) fetches(caller *harness.Caller, subscription string) {
 	ps.begin("a wait for deliveries", func(ctx context.Context, p *party) error {
 		fetched, err := caller.Subscriptions.FetchDeliveries(ctx, &openintentv1.FetchDeliveriesRequest{
 			SubscriptionId: subscription, WaitSeconds: proto.Float64(60),
-		})
+		}, awaiting)
 		if err != nil || len(fetched.GetDeliveries()) == 0 {
 			return err
 		}
@@ -151,7 +156,7 @@ func (ps *parties) fetches(caller *harness.Caller, subscription string) {
 // streams lets an agent stream the deliveries of a subscription.
 func (ps *parties) streams(caller *harness.Caller, subscription string) {
 	ps.begin("a stream of deliveries", func(ctx context.Context, p *party) error {
-		stream, err := caller.Subscriptions.StreamDeliveries(ctx, &openintentv1.StreamDeliveriesRequest{SubscriptionId: subscription})
+		stream, err := caller.Subscriptions.StreamDeliveries(ctx, &openintentv1.StreamDeliveriesRequest{SubscriptionId: subscription}, awaiting)
 		for err == nil {
 			var d *openintentv1.SubscriptionDelivery
 			if d, err = stream.Recv(); err == nil {
@@ -166,12 +171,12 @@ func (ps *parties) streams(caller *harness.Caller, subscription string) {
 }
 
 // follows lets a client follow a log. It comes back with its position until it is told that this is void, and begins again then.
-func (ps *parties) follows(name string, caller *harness.Caller, scope openintentv1.SubscribeRequest) *party {
+func (ps *parties) follows(name string, caller *harness.Caller, scope *openintentv1.SubscribeRequest) *party {
 	position := int64(0)
 	return ps.begin(name, func(ctx context.Context, p *party) error {
-		req := proto.CloneOf(&scope)
+		req := proto.CloneOf(scope)
 		req.AfterPosition = &position
-		stream, err := caller.Messages.Subscribe(ctx, req)
+		stream, err := caller.Messages.Subscribe(ctx, req, awaiting)
 		for err == nil {
 			var d *openintentv1.SubscribeResponse
 			if d, err = stream.Recv(); err == nil {
@@ -188,7 +193,10 @@ func (ps *parties) follows(name string, caller *harness.Caller, scope openintent
 	})
 }
 
-// endpoint is where a webhook leads. It takes each delivery once, by its id, as the page says.
+// messageID finds the id of the message that a webhook posts.
+var messageID = regexp.MustCompile(`"(msg_[0-9A-Z]+)"`)
+
+// endpoint is where a webhook leads. It takes each message once.
 func (ps *parties) endpoint() string {
 	p := &party{name: "a webhook", ids: make(map[string]bool)}
 	ps.all = append(ps.all, p)
@@ -196,7 +204,7 @@ func (ps *parties) endpoint() string {
 		body, _ := io.ReadAll(r.Body)
 		_, rest, _ := strings.Cut(string(body), `"text":"`)
 		text, _, _ := strings.Cut(rest, `"`)
-		p.note(r.Header.Get("Webhook-Id"), text)
+		p.note(messageID.FindString(string(body)), text)
 	}))
 	ps.t.Cleanup(server.Close)
 	return server.URL
@@ -212,7 +220,7 @@ func (ps *parties) ask(caller *harness.Caller, to, question string) (answer func
 		for ps.ctx.Err() == nil {
 			m, err = caller.Messages.Ask(ps.ctx, &openintentv1.AskRequest{
 				ChannelId: ps.channel, To: to, Payload: said(question), TimeoutSeconds: proto.Float64(120), IdempotencyKey: proto.String(question),
-			})
+			}, awaiting)
 			if harness.Code(err) != codes.Unavailable {
 				return
 			}
