@@ -225,37 +225,71 @@ func TestAsksGoOnAfterARestore(t *testing.T) {
 	})
 }
 
-// A lease that was granted after the backup is lost: its holder is told at the next renewal, its fence is never given again, and who waits
-// for the scope gets it once the holder that came back gives it up. Refusals of senders are those that the database has.
-func TestLeasesAndRefusalsAreThoseOfTheDatabase(t *testing.T) {
+// A lease that was granted after the backup is lost: its holder is told at the next renewal, and its fence is never given again. One that was
+// released since is back, and whoever waits for the scope gets it once that is given up.
+func TestLeasesAreThoseOfTheDatabase(t *testing.T) {
 	eachScene(t, 0, func(t *testing.T, s *scene) {
 		s.open()
-		acquire := func(number int, agent string) (lease func() (*openintentv1.Lease, error)) {
-			type outcome struct {
-				lease *openintentv1.Lease
-				err   error
-			}
-			ended := make(chan outcome, 1)
-			s.running.Go(func() {
-				for {
-					lease, err := s.at(number, agent).Leases.AcquireLease(s.ctx, &openintentv1.AcquireLeaseRequest{
-						IntentId: s.intent, Scope: "press", DurationSeconds: proto.Int32(3600), WaitSeconds: 600,
-					}, awaiting)
-					if harness.Code(err) == codes.Unavailable && s.ctx.Err() == nil {
-						continue // the server is away
-					}
-					ended <- outcome{lease, err}
-					return
-				}
-			})
-			return func() (*openintentv1.Lease, error) { o := <-ended; return o.lease, o.err }
+		first, err := s.acquire(0, "gus")()
+		require.NoError(t, err)
+		s.remember()
+		require.NoError(t, s.release(0, first))
+		second, err := s.acquire(1, "hal")()
+		require.NoError(t, err)
+		third := s.acquire(0, "ida")
+		require.Eventually(t, func() bool {
+			var waiters int64
+			assert.NoError(t, database.ReadSnapshot(t.Context(), s.servers[0].DatabaseURL, func(tx *database.Tx) error {
+				return tx.Pipeline(database.ReadValue(&waiters, "SELECT COUNT(*) FROM lease_waiters"))
+			}))
+			return waiters == 1
+		}, harness.Patience, checkEvery)
+		s.back()
+
+		_, err = s.at(1, "hal").Leases.RenewLease(t.Context(), &openintentv1.RenewLeaseRequest{IntentId: s.intent, LeaseId: second.GetId()})
+		require.Equal(t, "LEASE_NOT_FOUND", harness.Reason(err), "%v", err)
+		listed, err := s.at(1, "hal").Leases.ListLeases(t.Context(), &openintentv1.ListLeasesRequest{IntentId: s.intent})
+		require.NoError(t, err)
+		require.Len(t, listed.GetLeases(), 1)
+		require.Equal(t, first.GetId(), listed.GetLeases()[0].GetId())
+		require.NoError(t, s.release(1, first))
+		lease, err := third()
+		require.NoError(t, err)
+		require.Greater(t, lease.GetFence(), second.GetFence())
+		harness.RequireWhole(t, s.servers[0].DatabaseURL)
+	})
+}
+
+// acquire waits for a lease in the background. It asks again when the server is away.
+func (s *scene) acquire(number int, agent string) (lease func() (*openintentv1.Lease, error)) {
+	var got *openintentv1.Lease
+	var err error
+	ended := make(chan struct{})
+	s.running.Go(func() {
+		defer close(ended)
+		for again := true; again && s.ctx.Err() == nil; again = harness.Code(err) == codes.Unavailable {
+			got, err = s.at(number, agent).Leases.AcquireLease(s.ctx, &openintentv1.AcquireLeaseRequest{
+				IntentId: s.intent, Scope: "press", DurationSeconds: proto.Int32(3600), WaitSeconds: 600,
+			}, awaiting)
 		}
-		release := func(number int, lease *openintentv1.Lease) error {
-			_, err := s.at(number, lease.GetAgentId()).Leases.ReleaseLease(t.Context(), &openintentv1.ReleaseLeaseRequest{
-				IntentId: s.intent, LeaseId: lease.GetId(),
-			})
-			return err
-		}
+	})
+	return func() (*openintentv1.Lease, error) {
+		<-ended
+		return got, err
+	}
+}
+
+func (s *scene) release(number int, lease *openintentv1.Lease) error {
+	_, err := s.at(number, lease.GetAgentId()).Leases.ReleaseLease(s.t.Context(), &openintentv1.ReleaseLeaseRequest{
+		IntentId: s.intent, LeaseId: lease.GetId(),
+	})
+	return err
+}
+
+// An agent refuses those senders that the database says, whatever the servers have decided by what is lost.
+func TestRefusalsAreThoseOfTheDatabase(t *testing.T) {
+	eachScene(t, 0, func(t *testing.T, s *scene) {
+		s.open()
 		refuse := func(number int, sender string) {
 			_, err := s.at(number, "zoe").Agents.RefuseSender(t.Context(), &openintentv1.RefuseSenderRequest{AgentId: "zoe", Sender: sender})
 			require.NoError(t, err)
@@ -263,22 +297,7 @@ func TestLeasesAndRefusalsAreThoseOfTheDatabase(t *testing.T) {
 		_, err := s.at(0, "zoe").Agents.RegisterAgent(t.Context(), &openintentv1.RegisterAgentRequest{AgentId: proto.String("zoe")})
 		require.NoError(t, err)
 		refuse(0, "spammer")
-		first, err := acquire(0, "gus")()
-		require.NoError(t, err)
 		s.remember()
-
-		require.NoError(t, release(0, first))
-		second, err := acquire(1, "hal")()
-		require.NoError(t, err)
-		third := acquire(0, "ida")
-		waiting := func() bool {
-			var n int64
-			require.NoError(t, database.ReadSnapshot(t.Context(), s.servers[0].DatabaseURL, func(tx *database.Tx) error {
-				return tx.Pipeline(database.ReadValue(&n, "SELECT COUNT(*) FROM lease_waiters"))
-			}))
-			return n == 1
-		}
-		require.Eventually(t, waiting, harness.Patience, checkEvery)
 		_, err = s.at(0, "zoe").Agents.AllowSender(t.Context(), &openintentv1.AllowSenderRequest{AgentId: "zoe", Sender: "spammer"})
 		require.NoError(t, err)
 		refuse(1, "mallory")
@@ -287,21 +306,10 @@ func TestLeasesAndRefusalsAreThoseOfTheDatabase(t *testing.T) {
 			require.Equal(t, "REFUSED", harness.Reason(s.tell(number, "mallory", "zoe", "refused")))
 		}
 		s.back()
-
 		for number := range 2 * len(s.servers) {
 			assert.Equal(t, "REFUSED", harness.Reason(s.tell(number, "spammer", "zoe", "refused")), "it is refused again")
 			assert.NoError(t, s.tell(number, "mallory", "zoe", "allowed"))
 		}
-		_, err = s.at(1, "hal").Leases.RenewLease(t.Context(), &openintentv1.RenewLeaseRequest{IntentId: s.intent, LeaseId: second.GetId()})
-		require.Equal(t, "LEASE_NOT_FOUND", harness.Reason(err), "%v", err)
-		listed, err := s.at(1, "hal").Leases.ListLeases(t.Context(), &openintentv1.ListLeasesRequest{IntentId: s.intent})
-		require.NoError(t, err)
-		require.Len(t, listed.GetLeases(), 1)
-		require.Equal(t, first.GetId(), listed.GetLeases()[0].GetId())
-		require.NoError(t, release(1, first))
-		lease, err := third()
-		require.NoError(t, err)
-		require.Greater(t, lease.GetFence(), second.GetFence())
 		harness.RequireWhole(t, s.servers[0].DatabaseURL)
 	})
 }

@@ -2,6 +2,8 @@ package siege
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,24 +17,67 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// frozenWaits are two replicas, one of which freezes while calls wait there.
+// frozenWaits are two replicas, one of which freezes while calls wait there. Each leads to the same database.
 type frozenWaits struct {
 	t             *testing.T
 	frozen, other *harness.Server
-	at, elsewhere place
+	db            *database.DB
+	at            place
 }
 
-// maxFrozenWaits is how many calls of one caller may wait at a replica of this test.
+// maxFrozenWaits is how many calls of one caller may wait at a replica of these tests.
 const maxFrozenWaits = 4
 
-// TestWaitsAtAFrozenReplica freezes a replica while calls wait there for an inbox, for deliveries and for a lease. Agents at the other
-// replica go on: they receive, and they get the lease. When the replica goes on, it gives nobody a lease that is held. It refuses a sender
-// that was refused meanwhile, and what waited there gets what came meanwhile. Calls that were given up meanwhile count no more.
-func TestWaitsAtAFrozenReplica(t *testing.T) {
-	options := harness.Options{URL: databasetest.URL(t, database.PostgreSQL), Flags: []string{"--max-waits=4"}}
+func newFrozenWaits(t *testing.T) *frozenWaits {
+	url := databasetest.URL(t, database.PostgreSQL)
+	options := harness.Options{URL: url, Flags: []string{fmt.Sprint("--max-waits=", maxFrozenWaits)}}
 	w := &frozenWaits{t: t, frozen: harness.StartProcess(t, options), other: harness.StartProcess(t, options)}
-	w.at, w.elsewhere = newPlace(t, w.other, "talk"), newPlace(t, w.other, "elsewhere")
-	db := databasetest.Open(t, database.Config{URL: options.URL})
+	w.db = databasetest.Open(t, database.Config{URL: url})
+	w.at = newPlace(t, w.other, "talk")
+	t.Cleanup(func() { harness.RequireWhole(t, url) })
+	return w
+}
+
+// freeze freezes the replica until thaw is called, or until the test ends.
+func (w *frozenWaits) freeze() (thaw func()) {
+	w.t.Helper()
+	w.frozen.Freeze(w.t)
+	thaw = sync.OnceFunc(func() { w.frozen.Thaw(w.t) })
+	w.t.Cleanup(thaw)
+	return thaw
+}
+
+// A call waits for a lease at a replica that freezes. Another agent gets the lease meanwhile. When the replica goes on, the call does not get
+// what is held, and waits on.
+func TestAFrozenReplicaGivesNoHeldLease(t *testing.T) {
+	w := newFrozenWaits(t)
+	held, err := w.acquire(t.Context(), w.other, "hal", 0)
+	require.NoError(t, err)
+	late := begin(func() (*openintentv1.Lease, error) { return w.acquire(t.Context(), w.frozen, "gus", 600) })
+	w.awaitWaiters("gus", 1)
+
+	thaw := w.freeze()
+	next := begin(func() (*openintentv1.Lease, error) { return w.acquire(t.Context(), w.other, "joe", 600) })
+	w.awaitWaiters("joe", 1)
+	w.silence("gus")
+	w.release(held)
+	joes := end(t, next)
+	require.Greater(t, joes.GetFence(), held.GetFence())
+
+	thaw()
+	listed, err := w.frozen.As("gus").Leases.ListLeases(t.Context(), &openintentv1.ListLeasesRequest{IntentId: w.at.intent})
+	require.NoError(t, err)
+	require.Len(t, listed.GetLeases(), 1)
+	require.Equal(t, joes.GetId(), listed.GetLeases()[0].GetId())
+	require.Empty(t, late, "it waits")
+	w.release(joes)
+	require.Greater(t, end(t, late).GetFence(), joes.GetFence())
+}
+
+// Calls wait for an inbox and for deliveries at a replica that freezes. Those at the other replica go on. When the replica goes on, its calls
+// get what came meanwhile, and a sender that was refused meanwhile is refused there at once.
+func TestAFrozenReplicaReceivesAndRefusesWhatItMissed(t *testing.T) {
+	w := newFrozenWaits(t)
 	_, err := w.other.As("bob").Agents.RegisterAgent(t.Context(), &openintentv1.RegisterAgentRequest{AgentId: proto.String("bob")})
 	require.NoError(t, err)
 	work, err := w.other.As("dan").Subscriptions.CreateSubscription(t.Context(), &openintentv1.CreateSubscriptionRequest{
@@ -40,74 +85,57 @@ func TestWaitsAtAFrozenReplica(t *testing.T) {
 	})
 	require.NoError(t, err)
 	for _, server := range []*harness.Server{w.frozen, w.other} { // so that both remember that bob refuses nobody
-		require.NoError(t, w.say(server, "mallory", "dan"))
 		require.NoError(t, w.say(server, "mallory", "bob"))
 		w.markRead(server)
 	}
-	w.fetch(w.other, work.GetId(), true)
-	held, err := w.acquire(t.Context(), w.other, w.at, "hal", 0)
-	require.NoError(t, err)
-	_, err = w.acquire(t.Context(), w.other, w.elsewhere, "hal", 0)
-	require.NoError(t, err)
-
-	inbox, fetched := begin(func() (*openintentv1.Inbox, error) { return w.inbox(t.Context(), w.frozen) }),
-		begin(func() (*openintentv1.FetchDeliveriesResponse, error) {
-			return w.fetch(w.frozen, work.GetId(), false), nil
+	inbox := begin(func() (*openintentv1.Inbox, error) { return w.inbox(w.frozen) })
+	fetched := begin(func() (*openintentv1.FetchDeliveriesResponse, error) {
+		return w.frozen.As("dan").Subscriptions.FetchDeliveries(t.Context(), &openintentv1.FetchDeliveriesRequest{
+			SubscriptionId: work.GetId(), WaitSeconds: proto.Float64(600),
 		})
-	late := begin(func() (*openintentv1.Lease, error) { return w.acquire(t.Context(), w.frozen, w.at, "gus", 600) })
-	await(t, db, "SELECT COUNT(*) FROM lease_waiters", 1)
-	given, giveUp := context.WithCancel(t.Context())
-	for range maxFrozenWaits {
-		begin(func() (*openintentv1.Lease, error) { return w.acquire(given, w.frozen, w.elsewhere, "ida", 600) })
-	}
-	await(t, db, "SELECT COUNT(*) FROM lease_waiters", 1+maxFrozenWaits)
-	_, err = w.acquire(t.Context(), w.frozen, w.elsewhere, "ida", 600)
-	require.Equal(t, "TOO_MANY_WAITS", harness.Reason(err), "%v", err)
+	})
 
-	w.frozen.Freeze(t)
-	thaw := func() { w.frozen.Thaw(t) }
-	defer func() { thaw() }()
-	giveUp()
-	next := begin(func() (*openintentv1.Lease, error) { return w.acquire(t.Context(), w.other, w.at, "joe", 600) })
-	await(t, db, "SELECT COUNT(*) FROM lease_waiters", 2+maxFrozenWaits)
-	w.change(db, "UPDATE lease_waiters SET alive_until = 1 WHERE agent_id IN ('gus', 'ida')") // as if they had been silent for long
-	_, err = w.other.As("hal").Leases.ReleaseLease(t.Context(), &openintentv1.ReleaseLeaseRequest{IntentId: w.at.intent, LeaseId: held.GetId()})
-	require.NoError(t, err)
-	joes := end(t, next)
-	require.Greater(t, joes.GetFence(), held.GetFence())
+	thaw := w.freeze()
 	_, err = w.other.As("bob").Agents.RefuseSender(t.Context(), &openintentv1.RefuseSenderRequest{AgentId: "bob", Sender: "mallory"})
 	require.NoError(t, err)
-	woken := begin(func() (*openintentv1.Inbox, error) { return w.inbox(t.Context(), w.other) })
+	woken := begin(func() (*openintentv1.Inbox, error) { return w.inbox(w.other) })
 	require.NoError(t, w.say(w.other, "alice", "dan"))
 	require.NoError(t, w.say(w.other, "alice", "bob"))
 	require.Len(t, end(t, woken).GetItems(), 1)
-	refused := begin(func() (*struct{}, error) { return nil, w.say(w.frozen, "mallory", "bob") }) // it waits in the frozen replica's connection
+	refused := begin(func() (*struct{}, error) { return nil, w.say(w.frozen, "mallory", "bob") }) // it waits in the replica's connection
 
 	thaw()
-	thaw = func() {}
 	o := <-refused
 	require.Equal(t, "REFUSED", harness.Reason(o.err), "%v", o.err)
 	require.Len(t, end(t, inbox).GetItems(), 1)
 	require.Len(t, end(t, fetched).GetDeliveries(), 1)
-	require.EventuallyWithT(t, func(c *assert.CollectT) { // what was given up has ended
-		_, err := w.frozen.As("ida").Messages.GetInbox(t.Context(), &openintentv1.GetInboxRequest{AgentId: "ida", WaitSeconds: proto.Float64(0.001)})
-		assert.NoError(c, err)
-		assert.Equal(c, int64(1), w.count(db, "SELECT COUNT(*) FROM lease_waiters WHERE agent_id <> 'joe'"), "gus waits")
-	}, harness.Patience, 10*time.Millisecond)
-	again, giveUp := context.WithCancel(t.Context())
-	defer giveUp()
-	for range maxFrozenWaits { // as many calls may wait as before
-		begin(func() (*openintentv1.Lease, error) { return w.acquire(again, w.frozen, w.elsewhere, "ida", 600) })
+}
+
+// As many calls of one agent as may wait at a replica are given up while it is frozen. When it goes on, as many may wait again.
+func TestWaitsThatWereGivenUpAtAFrozenReplicaCountNoMore(t *testing.T) {
+	w := newFrozenWaits(t)
+	_, err := w.acquire(t.Context(), w.other, "hal", 0)
+	require.NoError(t, err)
+	fill := func() (giveUp func()) {
+		ctx, giveUp := context.WithCancel(t.Context())
+		for range maxFrozenWaits {
+			begin(func() (*openintentv1.Lease, error) { return w.acquire(ctx, w.frozen, "ida", 600) })
+		}
+		w.awaitWaiters("ida", maxFrozenWaits)
+		_, err = w.acquire(t.Context(), w.frozen, "ida", 600)
+		require.Equal(t, "TOO_MANY_WAITS", harness.Reason(err), "%v", err)
+		return giveUp
 	}
-	await(t, db, "SELECT COUNT(*) FROM lease_waiters WHERE agent_id = 'ida'", maxFrozenWaits)
-	listed, err := w.frozen.As("gus").Leases.ListLeases(t.Context(), &openintentv1.ListLeasesRequest{IntentId: w.at.intent})
-	require.NoError(t, err)
-	require.Len(t, listed.GetLeases(), 1)
-	require.Equal(t, joes.GetId(), listed.GetLeases()[0].GetId())
-	_, err = w.other.As("joe").Leases.ReleaseLease(t.Context(), &openintentv1.ReleaseLeaseRequest{IntentId: w.at.intent, LeaseId: joes.GetId()})
-	require.NoError(t, err)
-	require.Greater(t, end(t, late).GetFence(), joes.GetFence())
-	harness.RequireWhole(t, options.URL)
+	giveUp := fill()
+	thaw := w.freeze()
+	giveUp()
+	thaw()
+	w.awaitWaiters("ida", 0)
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		_, err := w.acquire(t.Context(), w.frozen, "ida", 1)
+		assert.Equal(c, "LEASE_HELD", harness.Reason(err))
+	}, harness.Patience, 10*time.Millisecond)
+	fill()()
 }
 
 func (w *frozenWaits) say(server *harness.Server, from, to string) error {
@@ -117,13 +145,13 @@ func (w *frozenWaits) say(server *harness.Server, from, to string) error {
 	return err
 }
 
-func (w *frozenWaits) inbox(ctx context.Context, server *harness.Server) (*openintentv1.Inbox, error) {
-	return server.As("bob").Messages.GetInbox(ctx, &openintentv1.GetInboxRequest{AgentId: "bob", WaitSeconds: proto.Float64(600)})
+func (w *frozenWaits) inbox(server *harness.Server) (*openintentv1.Inbox, error) {
+	return server.As("bob").Messages.GetInbox(w.t.Context(), &openintentv1.GetInboxRequest{AgentId: "bob", WaitSeconds: proto.Float64(600)})
 }
 
 func (w *frozenWaits) markRead(server *harness.Server) {
 	w.t.Helper()
-	inbox, err := w.inbox(w.t.Context(), server)
+	inbox, err := w.inbox(server)
 	require.NoError(w.t, err)
 	for _, item := range inbox.GetItems() {
 		_, err = server.As("bob").Messages.MarkInboxRead(w.t.Context(), &openintentv1.MarkInboxReadRequest{
@@ -133,46 +161,39 @@ func (w *frozenWaits) markRead(server *harness.Server) {
 	}
 }
 
-// fetch fetches deliveries of dan's subscription, and acknowledges them if it is told to.
-func (w *frozenWaits) fetch(server *harness.Server, subscription string, acknowledge bool) *openintentv1.FetchDeliveriesResponse {
-	dan := server.As("dan").Subscriptions
-	fetched, err := dan.FetchDeliveries(w.t.Context(), &openintentv1.FetchDeliveriesRequest{
-		SubscriptionId: subscription, WaitSeconds: proto.Float64(600),
-	})
-	assert.NoError(w.t, err)
-	if acknowledge {
-		_, err = dan.AcknowledgeDeliveries(w.t.Context(), &openintentv1.AcknowledgeDeliveriesRequest{
-			SubscriptionId: subscription, Through: proto.Int64(fetched.GetDeliveries()[len(fetched.GetDeliveries())-1].GetNumber()),
-		})
-		assert.NoError(w.t, err)
-	}
-	return fetched
-}
-
-// acquire asks for a scope of one of the intents.
-func (w *frozenWaits) acquire(
-	ctx context.Context, server *harness.Server, at place, agent string, seconds int32,
-) (*openintentv1.Lease, error) {
+func (w *frozenWaits) acquire(ctx context.Context, server *harness.Server, agent string, seconds int32) (*openintentv1.Lease, error) {
 	return server.As(agent).Leases.AcquireLease(ctx, &openintentv1.AcquireLeaseRequest{
-		IntentId: at.intent, Scope: "press", DurationSeconds: proto.Int32(3600), WaitSeconds: seconds,
+		IntentId: w.at.intent, Scope: "press", DurationSeconds: proto.Int32(3600), WaitSeconds: seconds,
 	})
 }
 
-func (w *frozenWaits) change(db *database.DB, sql string) {
+// release gives a lease up at the other replica.
+func (w *frozenWaits) release(lease *openintentv1.Lease) {
 	w.t.Helper()
-	require.NoError(w.t, db.Write(w.t.Context(), func(tx *database.Tx) error { return tx.Pipeline(database.Statement{SQL: sql}) }))
+	_, err := w.other.As(lease.GetAgentId()).Leases.ReleaseLease(w.t.Context(), &openintentv1.ReleaseLeaseRequest{
+		IntentId: w.at.intent, LeaseId: lease.GetId(),
+	})
+	require.NoError(w.t, err)
 }
 
-func (w *frozenWaits) count(db *database.DB, sql string) (n int64) {
-	assert.NoError(w.t, db.Read(w.t.Context(), func(tx *database.Tx) error { return tx.Pipeline(database.ReadValue(&n, sql)) }))
-	return n
+// awaitWaiters waits until so many calls of an agent wait for a lease.
+func (w *frozenWaits) awaitWaiters(agent string, count int64) {
+	w.t.Helper()
+	require.Eventually(w.t, func() bool {
+		var n int64
+		assert.NoError(w.t, w.db.Read(w.t.Context(), func(tx *database.Tx) error {
+			return tx.Pipeline(database.ReadValue(&n, "SELECT COUNT(*) FROM lease_waiters WHERE agent_id = ?", agent))
+		}))
+		return n == count
+	}, harness.Patience, 10*time.Millisecond, "%d calls of %s", count, agent)
 }
 
-// await waits until a query counts so many.
-func await(t *testing.T, db *database.DB, sql string, count int64) {
-	t.Helper()
-	w := &frozenWaits{t: t}
-	require.Eventually(t, func() bool { return w.count(db, sql) == count }, harness.Patience, 10*time.Millisecond, sql)
+// silence makes an agent's call that waits for a lease count as one that has been silent for too long.
+func (w *frozenWaits) silence(agent string) {
+	w.t.Helper()
+	require.NoError(w.t, w.db.Write(w.t.Context(), func(tx *database.Tx) error {
+		return tx.Pipeline(database.Statement{SQL: "UPDATE lease_waiters SET alive_until = 1 WHERE agent_id = ?", Args: []any{agent}})
+	}))
 }
 
 // ended is how a call has ended.
