@@ -88,12 +88,14 @@ func TestAFrozenReplicaReceivesAndRefusesWhatItMissed(t *testing.T) {
 		require.NoError(t, w.say(server, "mallory", "bob"))
 		w.markRead(server)
 	}
-	inbox := begin(func() (*openintentv1.Inbox, error) { return w.inbox(w.frozen) })
-	fetched := begin(func() (*openintentv1.FetchDeliveriesResponse, error) {
+	inbox := begin(insisting(func() (*openintentv1.Inbox, error) { return w.inbox(w.frozen) }))
+	fetched := begin(insisting(func() (*openintentv1.FetchDeliveriesResponse, error) {
 		return w.frozen.As("dan").Subscriptions.FetchDeliveries(t.Context(), &openintentv1.FetchDeliveriesRequest{
 			SubscriptionId: work.GetId(), WaitSeconds: proto.Float64(600),
 		})
-	})
+	}))
+	w.awaitWaiting("bob")
+	w.awaitWaiting("dan")
 
 	thaw := w.freeze()
 	_, err = w.other.As("bob").Agents.RefuseSender(t.Context(), &openintentv1.RefuseSenderRequest{AgentId: "bob", Sender: "mallory"})
@@ -194,6 +196,33 @@ func (w *frozenWaits) silence(agent string) {
 	require.NoError(w.t, w.db.Write(w.t.Context(), func(tx *database.Tx) error {
 		return tx.Pipeline(database.Statement{SQL: "UPDATE lease_waiters SET alive_until = 1 WHERE agent_id = ?", Args: []any{agent}})
 	}))
+}
+
+// awaitWaiting waits until a call of an agent waits at the replica that is to freeze: it lets one call less than may wait there begin, and waits
+// until there is no room for another.
+func (w *frozenWaits) awaitWaiting(agent string) {
+	w.t.Helper()
+	messages := w.frozen.As(agent).Messages
+	waits := func(seconds float64) (*openintentv1.Inbox, error) {
+		return messages.GetInbox(w.t.Context(), &openintentv1.GetInboxRequest{AgentId: agent, WaitSeconds: &seconds})
+	}
+	for range maxFrozenWaits - 1 {
+		begin(insisting(func() (*openintentv1.Inbox, error) { return waits(600) }))
+	}
+	require.Eventually(w.t, func() bool {
+		_, err := waits(0.001)
+		return harness.Reason(err) == "TOO_MANY_WAITS"
+	}, harness.Patience, 10*time.Millisecond)
+}
+
+// insisting makes a call again for as long as there is no room for it.
+func insisting[T any](call func() (*T, error)) func() (*T, error) {
+	return func() (answer *T, err error) {
+		for again := true; again; again = harness.Reason(err) == "TOO_MANY_WAITS" {
+			answer, err = call()
+		}
+		return answer, err
+	}
 }
 
 // ended is how a call has ended.
