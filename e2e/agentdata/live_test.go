@@ -35,8 +35,9 @@ func (c *crowd) repeat(agent string, calls ...[3]string) {
 	c.calling.Go(func() {
 		for n := 0; !c.stopped.Load(); n++ {
 			call := calls[n%len(calls)]
-			body := strings.ReplaceAll(filled.Replace(call[2]), "{n}", fmt.Sprint(c.calls.Add(1)))
-			answer := c.servers[n%len(c.servers)].As(agent).REST(c.t, call[0], "/v1/"+filled.Replace(call[1]), body)
+			numbered := strings.NewReplacer("{n}", fmt.Sprint(c.calls.Add(1)))
+			path, body := numbered.Replace(filled.Replace(call[1])), numbered.Replace(filled.Replace(call[2]))
+			answer := c.servers[n%len(c.servers)].As(agent).REST(c.t, call[0], "/v1/"+path, body)
 			if answer.Status >= http.StatusInternalServerError {
 				c.t.Errorf("%s %s: %d %s", call[0], call[1], answer.Status, answer.Body)
 				return
@@ -51,7 +52,7 @@ func TestAnErasureWhileOthersGoOn(t *testing.T) {
 	url := databasetest.URL(t, database.PostgreSQL)
 	servers := []*harness.Server{harness.StartProcess(t, harness.Options{URL: url}), harness.StartProcess(t, harness.Options{URL: url})}
 	w := fill(t, servers[0])
-	for n := range 300 {
+	for n := range 150 {
 		w.Call("dora", "POST", "channels/{talk}/messages", fmt.Sprintf(`{"message_type": "request", "to": "alice", "payload": {"text": "erasedmany %d"}}`, n))
 	}
 	w.settle()
@@ -59,14 +60,15 @@ func TestAnErasureWhileOthersGoOn(t *testing.T) {
 	c := &crowd{world: w, servers: servers}
 	sends := [3]string{"POST", "channels/{talk}/messages", `{"message_type": "request", "to": "dora", "payload": {"text": "theirs {n}"}}`}
 	c.repeat("alice", sends, [3]string{"POST", "channels/{talk}/messages", `{"message_type": "notify", "to": "*", "payload": {"text": "theirs {n}"}}`})
-	c.repeat("bob", sends, [3]string{"POST", "channels/{talk}/messages/{first}/reply", `{"payload": {"text": "theirs {n}"}}`})
-	c.repeat("dora", [3]string{"POST", "channels/{talk}/messages", `{"message_type": "notify", "to": "alice", "payload": {"text": "later {n}"}}`},
-		[3]string{"POST", "channels/{club}/messages", `{"message_type": "notify", "to": "*", "payload": {"text": "later {n}"}}`})
+	c.repeat("bob", sends, [3]string{"GET", "channels/{talk}/messages?limit=100", ""})
+	c.repeat("dora", [3]string{"POST", "channels/{talk}/messages", `{"message_type": "notify", "to": "alice", "payload": {"text": "later {n}"}}`})
 	c.repeat("alice", [3]string{"POST", "channels/{talk}/messages/{open}/reply", `{"payload": {"text": "theirs {n}"}}`},
 		[3]string{"PUT", "channels/{talk}/messages/{first}/reactions/agree", `{"note": "theirs {n}"}`},
 		[3]string{"POST", "channels/{talk}/messages", `{"message_type": "notify", "to": "*", "parent_id": "{first}", "payload": {"text": "theirs {n}"}}`},
-		[3]string{"POST", "channels/{talk}/messages/{owed}/discharge", `{"note": "theirs {n}"}`},
 		[3]string{"PATCH", "channels/{talk}/messages/{keyed}", `{"status": "read"}`})
+	c.repeat("alice", [3]string{"POST", "channels/{small}/messages", `{"message_type": "notify", "to": "*", "payload": {"text": "theirs {n}"}}`},
+		[3]string{"POST", "intents/{intent}/channels/passing-{n}/messages", `{"message_type": "request", "to": "dora", "payload": {"text": "theirs {n}"}}`},
+		[3]string{"POST", "subscriptions", `{"name": "passing-{n}", "intent_id": "{intent}"}`})
 	var reads [][3]string
 	for _, path := range append(shown, "messages/search?q=erasedmany") {
 		reads = append(reads, [3]string{"GET", path, ""})
