@@ -255,6 +255,9 @@ func (k *keptReach) readMoved(ctx context.Context, moved map[int64]bool) (whole 
 		return tx.Pipeline(further...)
 	})
 	if err == nil && !whole {
+		whole = k.forgetReplaced(later)
+	}
+	if err == nil && !whole {
 		k.mutex.Lock()
 		defer k.mutex.Unlock()
 		var further []int64
@@ -272,6 +275,20 @@ func (k *keptReach) readMoved(ctx context.Context, moved map[int64]bool) (whole 
 		}
 	}
 	return whole, err
+}
+
+// forgetReplaced forgets the intents whose logs have lost what was read of them, and have grown as far again. It reports whether there are any.
+// The group still listens for them, and the next whole reading tells the watches of them as of intents that begin to reach the agent.
+func (k *keptReach) forgetReplaced(later map[int64]*laterState) (some bool) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	for no, now := range later {
+		if now.replaced {
+			delete(k.intents, no)
+			k.heard[no], some = struct{}{}, true
+		}
+	}
+	return some
 }
 
 // readWhole reads everything, and listens for it. again is true if there was anything new to listen for: what was stored before it

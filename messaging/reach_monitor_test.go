@@ -123,6 +123,35 @@ func TestAHeadThatWentBackIsFound(t *testing.T) {
 	})
 }
 
+// A log that has lost entries may have grown beyond them again when somebody looks. The watch is told of it, although what lies beyond the
+// place up to which it had looked is for others.
+func TestALogThatWasReplacedIsFound(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		talk := h.open(t)
+		h.asks(t, "ann", talk, "bob")
+		bob := h.deaf(t, "bob")
+		no := h.key(t, talk).IntentNo
+		past := databasetest.Remember(t, h.db, "before")
+		for range 3 {
+			h.asks(t, "ann", talk, "zoe")
+		}
+		require.True(t, bob.isWoken(t))
+		past.PutBack(t)
+		h.clock.Advance(time.Second)
+		h.asks(t, "ann", talk, "bob")
+		for range 3 {
+			h.asks(t, "ann", talk, "zoe")
+		}
+		_, _ = bob.reach.group.Noted()
+		require.NoError(t, h.messaging.LookForMissed(t.Context()))
+		require.True(t, wasWoken(bob.listener))
+		require.Equal(t, map[int64]Move{no: {Ruled: true, Addressed: true}}, look(t, bob.Watch).Intents)
+		require.False(t, bob.isWoken(t))
+		h.asks(t, "ann", talk, "bob")
+		require.True(t, wasWoken(bob.listener), "it listens on")
+	})
+}
+
 // LookForMissed may run after the first look of a watch of one intent and before that notes what it saw.
 func TestAWatchOfOneIntentMissesNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {

@@ -4,4 +4,6 @@
 // The check is held to planted faults: for each of its rules, a test changes rows so that they break the rule, and the check must name
 // it. A rule without a planted fault fails the test. On a database that nobody tampered with, the check must find nothing, also while
 // a server works on it.
+//
+// Clients that run while the database goes back, in every way in which they receive and wait, get what is sent afterwards, or are told.
 package backups
