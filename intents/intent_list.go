@@ -198,7 +198,7 @@ func (l *intentList) count(among candidates) error {
 	}})
 }
 
-// find returns the numbers of the page's intents, at most limit. It looks at a bounded number of candidates beside those that the offset
+// find returns the numbers of the page's intents, at most limit. It looks at a bounded number of candidates after those that the offset
 // skips.
 func (l *intentList) find(among candidates, from listPlace, offset, limit int) (numbers []int64, err error) {
 	if among.wanted == "" {
@@ -207,7 +207,7 @@ func (l *intentList) find(among candidates, from listPlace, offset, limit int) (
 			"SELECT n.intent_no FROM ("+query+") AS n ORDER BY "+from.by("n.intent_no")+" LIMIT ? OFFSET ?", append(args, limit, offset)...))
 		return numbers, err
 	}
-	for left := l.looking.candidates + offset; ; {
+	for left := l.looking.candidates; ; {
 		rows := min(left, l.looking.atOnce)
 		var looked []int64
 		query, args := among.numbers(l.tx, from, rows)
@@ -220,9 +220,12 @@ func (l *intentList) find(among candidates, from listPlace, offset, limit int) (
 			" ORDER BY "+from.by("i.intent_no"), append([]any{argument}, among.args...)...)); err != nil {
 			return nil, err
 		}
-		skipped := min(offset, len(found))
-		offset, numbers = offset-skipped, append(numbers, found[skipped:]...)
-		left, from.number = left-len(looked), looked[len(looked)-1]
+		from.number = looked[len(looked)-1]
+		if offset > len(found) {
+			offset -= len(found)
+			continue
+		}
+		offset, numbers, left = 0, append(numbers, found[offset:]...), left-len(looked)
 		if len(numbers) >= limit {
 			return numbers[:limit], nil
 		}

@@ -53,7 +53,7 @@ func (w way) numbers(tx *database.Tx, key string, from listPlace, rows int) (que
 	}
 	args = append(append(next.Args, w.args...), rows)
 	return "SELECT intent_no FROM (SELECT DISTINCT " + columns + " FROM " + w.table + " AS w WHERE " + next.Condition + w.further +
-		" ORDER BY " + next.OrderBy + " LIMIT ?) AS w", args
+		" ORDER BY " + next.OrderBy + " LIMIT ?) AS listed", args
 }
 
 // ways returns the ways in which intents are readable for everyone but the operator; the reader is the key. Together they say what
