@@ -1,6 +1,7 @@
 package subscriptions
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -62,7 +63,7 @@ func TestALostOwnLogEndsItsStreams(t *testing.T) {
 }
 
 // A gatherer has looked at messages that are not for the subscriber, and those messages are lost. It gathers the messages that
-// take their places.
+// take their places, also if the log has grown beyond these places when it looks again.
 func TestAGathererForgetsHowFarItLookedAtALostLog(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intentID := h.intent(t)
@@ -80,15 +81,52 @@ func TestAGathererForgetsHowFarItLookedAtALostLog(t *testing.T) {
 				require.NoError(t, err)
 			}
 			past := databasetest.Remember(t, h.db, name)
-			for range 3 {
-				h.send(t, "ann", talk, "bob", "not asked for")
+			for further := range 5 {
+				h.clock.Advance(time.Second) // so that the entries differ from those that are lost
+				for range 3 {
+					h.send(t, "ann", talk, "bob", "not asked for")
+				}
+				gather()
+				require.Len(t, r.gatherer.scanned, 1, "%s %d", name, further)
+				past.PutBack(t)
+				h.clock.Advance(time.Second)
+				h.asks(t, "ann", talk, "bob", "asked for")
+				for range further {
+					h.send(t, "ann", talk, "bob", "not asked for")
+				}
+				gather()
+				require.Equal(t, 1, h.rows(t, "subscription_deliveries", "subscription_no = ?", sub.no), "%s, %d more", name, further)
+				past.PutBack(t)
 			}
-			gather()
-			require.Len(t, r.gatherer.scanned, 1)
+		}
+	})
+}
+
+// A stream has sent a message that is lost before anything of it is stored. What takes the message's place comes under another number, and the
+// stream stores nothing of what is lost.
+func TestAStreamSendsWhatTakesThePlaceOfALostMessage(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		h.unhurried()
+		intentID := h.intent(t)
+		talk := h.open(t, intentID, "talk")
+		for name, req := range map[string]*createInput{"narrow": {IntentId: &intentID}, "wide": {}} {
+			sub := h.subscribe(t, "bob", req)
+			s := h.stream(t, sub, nil)
+			h.warmUp(t, s, sub, talk)
+			past := databasetest.Remember(t, h.db, name)
+			h.send(t, "ann", talk, "bob", "lost")
+			lost := s.next(t)
+			require.Equal(t, "lost", textOf(lost.GetMessage()))
 			past.PutBack(t)
-			h.asks(t, "ann", talk, "bob", "asked for")
-			gather()
-			require.Equal(t, 1, h.rows(t, "subscription_deliveries", "subscription_no = ?", sub.no))
+			h.clock.Advance(time.Second) // so that the entries differ
+			h.send(t, "ann", talk, "bob", "another")
+			d := s.next(t)
+			require.Equal(t, "another", textOf(d.GetMessage()), name)
+			require.Greater(t, d.GetNumber(), lost.GetNumber())
+			h.send(t, "ann", talk, "bob", "after")
+			require.Equal(t, "after", textOf(s.next(t).GetMessage()), name)
+			s.cancel()
+			require.ErrorIs(t, s.end(t), context.Canceled)
 		}
 	})
 }
