@@ -52,8 +52,9 @@ type gatherer struct {
 	passed    int64
 	passBegan time.Time
 	behind    map[int64]struct{}
-	// lastNumber is the newest number as the latest look found it.
+	// lastNumber is the newest number as the latest look found it. anchor is set for an agent's own log.
 	lastNumber int64
+	anchor     *anchor
 	// annotations tells whether scanned was read with annotations.
 	annotations bool
 	// full is true when the window was too full to gather everything the last time.
@@ -70,10 +71,11 @@ func (s *Service) newGatherer(no int64, subscriber string, intentNo int64) *gath
 // wide reports whether the subscription follows everything that reaches the subscriber.
 func (g *gatherer) wide() bool { return g.intentNo == 0 }
 
-// numbered is an entry together with the delivery that was made from it.
+// numbered is an entry together with the delivery that was made from it, and when that was.
 type numbered struct {
 	delivery
 	entry reading.Entry
+	at    time.Time
 }
 
 // scan is how far a log was read, and how the log ended then.
@@ -233,7 +235,7 @@ func (c *change) number(intentNo int64, entries []reading.Entry) []numbered {
 			d.dueAt = c.now
 		}
 		c.insert(d)
-		found[i] = numbered{d, entry}
+		found[i] = numbered{d, entry, c.now}
 	}
 	if len(entries) > 0 && c.locked.posted() {
 		c.locked.postAt = c.now

@@ -44,6 +44,53 @@ func TestAnOwnLogThatWentBackEndsItsStreams(t *testing.T) {
 	})
 }
 
+// hold keeps the agent's own log from looking, as if no wake-up came, until the function that it returns is called.
+func (h *house) hold(agent string) (release func()) {
+	l := h.subscriptions.ownLogs.of[agent]
+	for held := false; !held; {
+		l.mutex.Lock()
+		held, l.looking = !l.looking, true
+		l.mutex.Unlock()
+	}
+	return func() { h.subscriptions.ownLogs.running.Go(l.lookOn) }
+}
+
+// Another replica has given the lost numbers of an agent's own log to other messages before a stream that has sent the lost ones looks. The
+// stream ends. One that has sent nothing of what is lost goes on.
+func TestAnOwnLogThatWasNumberedAnewEndsItsStreams(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		talk := h.open(t, h.intent(t), "talk")
+		first := h.follow(t, "bob", nil)
+		requireNext(t, first, "0 caught up")
+		h.send(t, "ann", talk, "bob", "kept")
+		requireNext(t, first, "1 kept")
+		past := databasetest.Remember(t, h.db, "before")
+		h.clock.Advance(time.Second) // so that the entries differ
+		h.send(t, "ann", talk, "bob", "lost")
+		requireNext(t, first, "2 lost")
+		h.send(t, "ann", talk, "bob", "lost, too")
+		requireNext(t, first, "3 lost, too")
+
+		release := h.hold("bob")
+		past.PutBack(t)
+		own, err := h.subscriptions.ownLog(as("bob"), "bob")
+		require.NoError(t, err)
+		behind := &ownLogStream{service: h.subscriptions, own: own, number: 1}
+		h.subscriptions.ownLogs.join(behind)
+		defer h.subscriptions.ownLogs.leave(behind)
+		h.clock.Advance(time.Second)
+		for _, text := range []string{"another", "a further one", "one more"} {
+			h.send(t, "ann", talk, "bob", text)
+		}
+		h.receiverFor(t, own).gatherAll(t)
+		release()
+		faulttest.Require(t, first.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
+		state, err := behind.log.state(behind)
+		require.NoError(t, err)
+		require.Equal(t, int64(4), state.number)
+	})
+}
+
 // If an agent's log was lost completely and another agent's log was created in its place, the stream does not continue with the
 // other log.
 func TestALostOwnLogEndsItsStreams(t *testing.T) {

@@ -39,6 +39,8 @@ type progress struct {
 	positions map[int64]int64
 	// times tell whether these logs have lost what the gatherer, or the stream's ledger, has read of them.
 	times messaging.EntryTimes
+	// anchoring is what was read at the anchor of an own log.
+	anchoring anchoring
 	// ruled are the intents in which the subscriber may see more than at the look before.
 	ruled []int64
 	// backlogs are the intents whose logs have grown beyond what was gathered.
@@ -146,6 +148,9 @@ func (g *gatherer) readIntents(
 	var compare []database.Statement
 	seen.times, compare = messaging.PrepareEntryTimes(tx, ends)
 	statements := slices.Concat([]database.Statement{load, read}, g.prepareUnfinished(seen), compare)
+	if g.anchor != nil {
+		statements = append(statements, seen.anchoring.prepare(g.no, *g.anchor))
+	}
 	if len(few) > 0 {
 		statements = append(statements, prepareGathered(tx, g.no, few, "", seen.states, seen.positions))
 	}
@@ -250,10 +255,15 @@ func (g *gatherer) digest(seen *progress, moves messaging.Moves, page []int64, m
 		g.ledger.learnPositions(seen, g.scanned)
 	}
 	g.findBacklogs(seen)
-	if g.follows(seen.sub.filter.Annotations) || seen.sub.lastNumber < g.lastNumber {
+	if g.follows(seen.sub.filter.Annotations) || seen.sub.lastNumber < g.lastNumber || g.renumbered(seen) {
 		g.beginPass() // what was read ahead is read again, and what was numbered and is lost
 	}
 	g.lastNumber, seen.more = seen.sub.lastNumber, g.passing
+}
+
+// renumbered reports whether an own log has numbered something else than before.
+func (g *gatherer) renumbered(seen *progress) bool {
+	return g.anchor != nil && seen.anchoring.denies(*g.anchor)
 }
 
 // findBacklogs finds the intents whose logs have grown beyond what was gathered, lowest first, and remembers them for the next look.
