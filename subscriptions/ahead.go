@@ -55,6 +55,7 @@ func (st *deliveryStream) stopAhead(ctx context.Context) (settled bool) {
 	}
 	st.ledger, st.gatherer.ledger = nil, nil
 	st.gatherer.beginPass() // what the ledger has passed may not be stored
+	st.consumer.mayHaveGiven(l.reserved())
 	settled = l.idle()
 	if !settled {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasePatience)

@@ -2,6 +2,7 @@ package subscriptions
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -42,6 +43,47 @@ func TestAnOwnLogThatWentBackEndsItsStreams(t *testing.T) {
 		h.send(t, "ann", talk, "bob", "after")
 		requireNext(t, again, "3 after")
 	})
+}
+
+// A stream gives no number again that the database has lost: who acknowledges it acknowledges nothing else.
+func TestAStreamGivesNoLostNumberAgain(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		h.unhurried()
+		talk := h.open(t, h.intent(t), "talk")
+		for _, beside := range []bool{true, false} { // beside release 0.1 nothing is sent ahead
+			h.subscriptions.beside.Store(beside)
+			sub := h.subscribe(t, "bob", &createInput{ChannelId: &talk})
+			name := fmt.Sprint("before_", beside)
+			var past *databasetest.Past
+			var s *stream[wireDelivery]
+			if beside { // the database still knows the stream
+				s = h.stream(t, sub, nil)
+				h.send(t, "ann", talk, "bob", "kept")
+				h.acknowledge(t, sub, s.next(t).GetNumber())
+				past = databasetest.Remember(t, h.db, name)
+			} else {
+				past = databasetest.Remember(t, h.db, name)
+				s = h.stream(t, sub, nil)
+				h.warmUp(t, s, sub, talk)
+			}
+			h.send(t, "ann", talk, "bob", "lost")
+			lost := s.next(t)
+			require.Equal(t, "lost", textOf(lost.GetMessage()))
+			past.PutBack(t)
+			h.clock.Advance(time.Second) // so that the entries differ
+			for _, text := range []string{"another", "a further one"} {
+				h.send(t, "ann", talk, "bob", text)
+				d := s.next(t)
+				require.Equal(t, text, textOf(d.GetMessage()))
+				require.Greater(t, d.GetNumber(), lost.GetNumber())
+			}
+			_, err := h.tryAcknowledge(sub, 0, lost.GetNumber())
+			faulttest.Require(t, err, fault.VersionMismatch, "DELIVERY_COMES_AGAIN")
+			s.cancel()
+			require.ErrorIs(t, s.end(t), context.Canceled)
+			require.Equal(t, int64(2), h.get(t, sub).GetOutstandingCount())
+		}
+	}, func(s *settings) { s.room.LookBesideEvery = time.Hour })
 }
 
 // hold keeps the agent's own log from looking, as if no wake-up came, until the function that it returns is called.

@@ -223,6 +223,13 @@ func (l *ledger) forgetFinished() {
 	}
 }
 
+// reserved returns the last reserved number.
+func (l *ledger) reserved() int64 {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.end
+}
+
 // low reports whether further numbers must be reserved.
 func (l *ledger) low() bool { return l.end-l.next < blockSize/2 }
 
