@@ -38,8 +38,8 @@ type FeedPage struct {
 	Entries []reading.Entry
 	// Through is how far the log was read. A cursor moves there, past what the reader may not see.
 	Through int64
-	// Last is the log's last position.
-	Last int64
+	// Log is how the log ended.
+	Log LogEnd
 	// Ended is true when nothing will follow after Through, because the feed's channel is closed or deleted.
 	Ended bool
 	// End is set when the page reaches the log's last position: from there the feed can go on by what is handed over.
@@ -58,7 +58,7 @@ func (s *Service) ReadFeed(ctx context.Context, feed Feed, after int64, limit in
 		if err != nil {
 			return err
 		}
-		page = FeedPage{Through: max(after, seen.Through), Last: seen.Head.LastPosition}
+		page = FeedPage{Through: max(after, seen.Through), Log: endOf(&seen.Head)}
 		size := 0
 		for _, it := range seen.Items {
 			entry, keep := seen.entry(it)
@@ -72,7 +72,7 @@ func (s *Service) ReadFeed(ctx context.Context, feed Feed, after int64, limit in
 			}
 			page.Entries = append(page.Entries, entry)
 		}
-		if page.Through >= page.Last {
+		if page.Through >= page.Log.Position {
 			page.Ended, page.End = seen.ended, seen.end()
 		}
 		return nil

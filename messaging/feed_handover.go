@@ -72,7 +72,7 @@ func (s *Service) FeedFromHandover(feed Feed, end *FeedEnd, stored *wake.Handove
 		return FeedPage{}, false // a read refuses the reader
 	}
 	seen.findPart()
-	page = FeedPage{Through: stored.Head.LastPosition, Last: stored.Head.LastPosition, End: end, Entries: end.entries[:0]}
+	page = FeedPage{Through: stored.Head.LastPosition, Log: endOf(&stored.Head), End: end, Entries: end.entries[:0]}
 	for i, m := range stored.Messages {
 		entry, keep, known := s.entryFromHandover(seen, stored, m)
 		if !known {

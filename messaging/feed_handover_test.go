@@ -90,7 +90,7 @@ func TestAFeedGoesOnByWhatIsHandedOver(t *testing.T) {
 				}
 				require.Equal(t, read.Entries, page.Entries)
 				require.Equal(t, read.Through, page.Through)
-				require.Equal(t, read.Last, page.Last)
+				require.Equal(t, read.Log, page.Log)
 				require.True(t, read.End.head.Same(page.End.head))
 				require.True(t, page.End.Has(stored))
 				_, known = h.messaging.FeedFromHandover(feed, page.End, stored)

@@ -102,7 +102,8 @@ func TestFeedOfOneChannel(t *testing.T) {
 		last := h.positionOf(t, id)
 		page := read(0, 100)
 		require.Equal(t, []string{"one", "two"}, words(t, page.Entries), "no events, and no copies")
-		require.Equal(t, FeedPage{Entries: page.Entries, Through: last, Last: last, End: page.End}, page)
+		require.Equal(t, FeedPage{Entries: page.Entries, Through: last, Log: page.Log, End: page.End}, page)
+		require.Equal(t, last, page.Log.Position)
 		page = read(0, 1)
 		require.Equal(t, []string{"one"}, words(t, page.Entries))
 		require.Equal(t, page.Entries[0].Position, page.Through)
@@ -146,7 +147,7 @@ func TestFeedPagesAreBoundedInBytes(t *testing.T) {
 			require.LessOrEqual(t, size, reading.MaxPageBytes)
 			require.Equal(t, page.Entries[len(page.Entries)-1].Position, page.Through)
 			all, after, pages = append(all, page.Entries...), page.Through, pages+1
-			if page.Through == page.Last {
+			if page.Through == page.Log.Position {
 				break
 			}
 		}
@@ -213,14 +214,14 @@ func TestFeedPagesMoveOverWhatIsNotSeen(t *testing.T) {
 		page, err := h.messaging.ReadFeed(context.Background(), feed, begin, 10)
 		require.NoError(t, err)
 		require.Equal(t, []string{"end"}, words(t, page.Entries), "the query leaves out what is for others")
-		require.Equal(t, [...]int64{last, last}, [...]int64{page.Through, page.Last})
+		require.Equal(t, [...]int64{last, last}, [...]int64{page.Through, page.Log.Position})
 		feed.Filter.EventTypes = []string{"none"}
 		page, err = h.messaging.ReadFeed(context.Background(), feed, begin, 10)
 		require.NoError(t, err)
-		require.Equal(t, FeedPage{Through: last, Last: last, End: page.End}, page)
+		require.Equal(t, FeedPage{Through: last, Log: page.Log, End: page.End}, page)
 		page, err = h.messaging.ReadFeed(context.Background(), feed, last+5, 10)
 		require.NoError(t, err)
-		require.Equal(t, FeedPage{Through: last + 5, Last: last, End: page.End}, page, "a cursor never goes back")
+		require.Equal(t, FeedPage{Through: last + 5, Log: page.Log, End: page.End}, page, "a cursor never goes back")
 		carol := h.readAll(t, h.feedOf(t, id, "carol"), begin, 1000)
 		require.Len(t, carol, 3*feedPage+1)
 		var moved []int64

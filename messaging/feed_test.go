@@ -32,7 +32,7 @@ func (h *house) readAll(t require.TestingT, feed Feed, after int64, limit int) (
 			after = entry.Position
 		}
 		entries = append(entries, page.Entries...)
-		if page.Through >= page.Last {
+		if page.Through >= page.Log.Position {
 			return entries
 		}
 		require.GreaterOrEqual(t, page.Through, after)

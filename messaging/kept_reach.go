@@ -233,8 +233,10 @@ func (k *keptReach) listenAlso(moved map[int64]bool) {
 // reading shows what has become of the reach.
 func (k *keptReach) readMoved(ctx context.Context, moved map[int64]bool) (whole bool, err error) {
 	var later map[int64]*laterState
+	var ends []LogEnd
+	var times EntryTimes
 	err = k.service.db.ReadFor(ctx, caller.ReaderOf(ctx, k.agent), func(tx *database.Tx) error {
-		later, whole = make(map[int64]*laterState, len(moved)), false
+		later, whole, ends = make(map[int64]*laterState, len(moved)), false, nil
 		read, presences := agents.PreparePresences(tx, []string{k.agent})
 		states, readStates := intents.PrepareStates(tx, slices.Sorted(maps.Keys(moved)))
 		if err := tx.Pipeline(read, readStates); err != nil {
@@ -251,11 +253,16 @@ func (k *keptReach) readMoved(ctx context.Context, moved map[int64]bool) (whole 
 			}
 			now, statements := k.prepareLater(tx, before, state, moved[state.IntentNo], !known || len(moved) > maxProbes)
 			later[state.IntentNo], further = now, append(further, statements...)
+			if known && state.LastPosition > before.lastPosition {
+				ends = append(ends, LogEnd{state.IntentNo, before.lastPosition, before.lastAt})
+			}
 		}
-		return tx.Pipeline(further...)
+		var compare []database.Statement
+		times, compare = PrepareEntryTimes(tx, ends)
+		return tx.Pipeline(append(further, compare...)...)
 	})
 	if err == nil && !whole {
-		whole = k.forgetReplaced(later)
+		whole = k.forgetReplaced(ends, times)
 	}
 	if err == nil && !whole {
 		k.mutex.Lock()
@@ -279,13 +286,13 @@ func (k *keptReach) readMoved(ctx context.Context, moved map[int64]bool) (whole 
 
 // forgetReplaced forgets the intents whose logs have lost what was read of them, and have grown as far again. It reports whether there are any.
 // The group still listens for them, and the next whole reading tells the watches of them as of intents that begin to reach the agent.
-func (k *keptReach) forgetReplaced(later map[int64]*laterState) (some bool) {
+func (k *keptReach) forgetReplaced(ends []LogEnd, times EntryTimes) (some bool) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	for no, now := range later {
-		if now.replaced {
-			delete(k.intents, no)
-			k.heard[no], some = struct{}{}, true
+	for _, end := range ends {
+		if end.replaced(times) {
+			delete(k.intents, end.IntentNo)
+			k.heard[end.IntentNo], some = struct{}{}, true
 		}
 	}
 	return some

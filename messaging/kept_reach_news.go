@@ -21,8 +21,6 @@ type news struct {
 	// addressed is true when a message was stored that is for the agent or for everyone. concerns is true when another entry was stored
 	// that may be among what reaches the agent: its own message, an assignment, or an annotation.
 	addressed, concerns bool
-	// replaced is true when the database has lost entries that were read before, and the log has grown as far again.
-	replaced bool
 }
 
 // laterState is an intent as it is read after another time.
@@ -44,9 +42,6 @@ func (k *keptReach) prepareLater(
 	if reached || now.epoch != before.epoch || grown && !before.sent { // with its first message the agent begins to take part
 		part, read := reading.PrepareReachIn(state.IntentNo, k.agent)
 		now.part, statements = &part, read
-	}
-	if grown && before.lastPosition > 0 {
-		statements = append(statements, replacedAt(state.IntentNo, before.lastPosition, before.lastAt, &now.replaced))
 	}
 	switch {
 	case !grown:
@@ -96,17 +91,6 @@ func concerningAfter(intentNo, after int64, agent string, found *bool) database.
 			" OR EXISTS (SELECT 1 FROM events WHERE intent_no = ? AND position > ? AND event_type IN ('agent_assigned', 'agent_unassigned'))" +
 			" OR EXISTS (SELECT 1 FROM annotations WHERE intent_no = ? AND position > ?)",
 		Args: []any{intentNo, after, agent, intentNo, after, intentNo, after},
-		Scan: scanFound(found),
-	}
-}
-
-// replacedAt returns the statement that tells whether the entry at a position is newer than the one that was there at a time.
-func replacedAt(intentNo, position, at int64, found *bool) database.Statement {
-	return database.Statement{
-		SQL: "SELECT 1 WHERE EXISTS (SELECT 1 FROM messages WHERE intent_no = ? AND position = ? AND created_at > ?)" +
-			" OR EXISTS (SELECT 1 FROM events WHERE intent_no = ? AND position = ? AND created_at > ?)" +
-			" OR EXISTS (SELECT 1 FROM annotations WHERE intent_no = ? AND position = ? AND created_at > ?)",
-		Args: []any{intentNo, position, at, intentNo, position, at, intentNo, position, at},
 		Scan: scanFound(found),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"openintent/messaging"
 	"openintent/messaging/reading"
 )
 
@@ -25,7 +26,7 @@ func (st *deliveryStream) goAhead(ctx context.Context) error {
 		no: st.sub.no, id: st.sub.id, subscriber: st.sub.subscriber, name: st.consumer.name, settler: st.service.settler, wake: st.watch.Wake,
 		longest:    min(longestSettleDelay, st.sub.acknowledgeTime()/2),
 		unfinished: make(map[int64]unfinishedDelivery), acknowledged: make(map[int64]struct{}), moved: make(map[int64]struct{}),
-		positions: make(map[int64]int64), stored: make(map[int64]int64),
+		positions: make(map[int64]int64), stored: make(map[int64]int64), ends: make(map[int64]messaging.LogEnd),
 	}
 	err := st.service.changes.change(ctx, l.no, wanted{}, func(c *change) error {
 		locked := c.locked
@@ -54,6 +55,7 @@ func (st *deliveryStream) stopAhead(ctx context.Context) (settled bool) {
 	}
 	st.ledger, st.gatherer.ledger = nil, nil
 	st.gatherer.beginPass() // what the ledger has passed may not be stored
+	st.consumer.mayHaveGiven(l.reserved())
 	settled = l.idle()
 	if !settled {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasePatience)
@@ -141,6 +143,7 @@ func (st *deliveryStream) sendPage(
 	if err != nil {
 		return 0, false, false, err
 	}
+	st.ledger.reads(b.intentNo, page.Log)
 	sent, stale, err := st.sendEntries(ctx, page.Entries)
 	if err != nil || stale > 0 {
 		st.ledger.pass(b.intentNo, stale-1)
@@ -148,7 +151,7 @@ func (st *deliveryStream) sendPage(
 	}
 	st.ledger.pass(b.intentNo, page.Through)
 	st.ends.reached(b.intentNo, page.End)
-	return sent, page.Through >= min(b.through, page.Last) || page.Through <= after, page.Ended, nil
+	return sent, page.Through >= min(b.through, page.Log.Position) || page.Through <= after, page.Ended, nil
 }
 
 // sendEntries sends what is new among the entries of a page. stale is the position of the first one that was read too long ago to be

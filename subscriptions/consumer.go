@@ -39,6 +39,9 @@ type consumer struct {
 	replaced bool
 	// takesOver makes the consumer take the lease once from whoever has it.
 	takesOver bool
+	// given is the highest number that this stream may have given. It gives none of these again, also if the database loses them. Otherwise an
+	// acknowledgement of what is lost would acknowledge something else.
+	given int64
 
 	mutex   sync.Mutex
 	busy    bool // waiting for the client
@@ -77,6 +80,7 @@ func (c *consumer) acquire(
 		c.replaced = locked.consumer != ""
 		taken, until = found, now.Add(leaseTime)
 		locked.consumer, locked.consumerUntil = c.name, until
+		locked.reservedThrough = max(locked.reservedThrough, c.given)
 		locked.abandon()
 		if c.afresh {
 			found.also(makeDue(c.no, now))
@@ -92,6 +96,15 @@ func (c *consumer) acquire(
 		c.service.consumers.add(c)
 	}
 	return taken, until, nil
+}
+
+// mayHaveGiven notes that the stream may have given the numbers up to this one.
+func (c *consumer) mayHaveGiven(number int64) { c.given = max(c.given, number) }
+
+// has reports whether a subscription still has the consumer, and all numbers that it may have given. Otherwise the consumer must acquire the
+// lease again.
+func (c *consumer) has(seen *subscription) bool {
+	return seen.consumer == c.name && c.given <= max(seen.lastNumber, seen.reservedThrough)
 }
 
 // confirm renews the lease, even after it has run out, if nobody else has taken it. It returns errConsumerLost if somebody has.

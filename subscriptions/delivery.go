@@ -67,8 +67,11 @@ func hasCome(end, now time.Time) bool { return !now.Before(end) || end.Sub(now) 
 
 // hasComeIn returns the condition that the end of a wait in a column has come, and its arguments. It is false without an end.
 func hasComeIn(column string, now time.Time) (condition string, args []any) {
-	return "(" + column + " <= ? OR " + column + " > ?)", []any{database.Micros(now), database.Micros(now.Add(longestWait))}
+	return "(" + column + " <= ? OR " + column + " > ?)", []any{database.Micros(now), astray(now)}
 }
+
+// astray returns the time, as it is stored, beyond which the end of a wait dates from before the clock was set back.
+func astray(now time.Time) int64 { return database.Micros(now.Add(longestWait)) }
 
 // attempted returns the delivery after one more attempt at the time now.
 func (d delivery) attempted(s *subscription, now time.Time) delivery {

@@ -165,11 +165,13 @@
 // another replica has posted since. It is a repetition, unless the other replica skipped that delivery because the subscriber
 // could not see it at that time. A post can arrive late in the same way when its endpoint did not answer in time.
 //
-// A consumer whose process dies is replaced after ten seconds (on SQLite, where there is only one process, when the next
-// process starts). A consumer whose client no longer accepts anything is replaced somewhat later. When the database loses
-// commits, positions and deliveries go back together. A stream of an own log that has sent a lost number ends, and a gatherer
-// forgets how far it had read logs that lost entries. The subscriptions of a departed agent, and expired subscriptions, deliver
-// nothing more from that moment on, whether or not the sweep has run. Their dead letters can be read until they are deleted. There is one
-// exception: if the agent leaves at another replica and the wake-up is lost, its stream goes on for a moment. Until it stores the first
-// of these deliveries, it may send what it is handed over, except messages to the agent by name.
+// A consumer whose process dies is replaced after ten seconds (on SQLite, where there is only one process, when the next process starts). A
+// consumer whose client no longer accepts anything is replaced somewhat later. When the database loses commits, positions and deliveries go
+// back together. A stream of an own log that has sent a lost number ends, also if another replica has given the number again
+// (own_log_anchor.go). A gatherer forgets how far it had read logs that lost entries, also if they have grown as far again
+// (messaging.LogEnd). A stream that had sent such entries ahead stores nothing of them, begins anew, and gives none of its numbers again.
+// The subscriptions of a departed agent, and expired subscriptions, deliver nothing more from that moment on, whether or not the sweep has
+// run. Their dead letters can be read until they are deleted. There is one exception: if the agent leaves at another replica and the wake-
+// up is lost, its stream goes on for a moment. Until it stores the first of these deliveries, it may send what it is handed over, except
+// messages to the agent by name.
 package subscriptions

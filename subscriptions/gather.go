@@ -8,7 +8,7 @@ import (
 
 	"openintent/agents"
 	"openintent/fault"
-	"openintent/intents"
+	"openintent/messaging"
 	"openintent/messaging/reading"
 )
 
@@ -41,7 +41,7 @@ type gatherer struct {
 	consumer string
 	ledger   *ledger
 	// scanned is how far this gatherer has read beyond the stored positions without finding anything.
-	scanned map[int64]int64
+	scanned map[int64]scan
 	// refused contains the intents to which the subscriber has no access, with the epoch of the rules that refused it. What does not fit is
 	// asked again whenever something happens there.
 	refused  map[int64]int64
@@ -52,8 +52,9 @@ type gatherer struct {
 	passed    int64
 	passBegan time.Time
 	behind    map[int64]struct{}
-	// lastNumber is the newest number as the latest look found it.
+	// lastNumber is the newest number as the latest look found it. anchor is set for an agent's own log.
 	lastNumber int64
+	anchor     *anchor
 	// annotations tells whether scanned was read with annotations.
 	annotations bool
 	// full is true when the window was too full to gather everything the last time.
@@ -63,24 +64,44 @@ type gatherer struct {
 func (s *Service) newGatherer(no int64, subscriber string, intentNo int64) *gatherer {
 	return &gatherer{
 		service: s, no: no, subscriber: subscriber, intentNo: intentNo, passing: intentNo == 0, passBegan: processTime(),
-		scanned: make(map[int64]int64), refused: make(map[int64]int64),
+		scanned: make(map[int64]scan), refused: make(map[int64]int64),
 	}
 }
 
 // wide reports whether the subscription follows everything that reaches the subscriber.
 func (g *gatherer) wide() bool { return g.intentNo == 0 }
 
-// numbered is an entry together with the delivery that was made from it.
+// numbered is an entry together with the delivery that was made from it, and when that was.
 type numbered struct {
 	delivery
 	entry reading.Entry
+	at    time.Time
+}
+
+// scan is how far a log was read, and how the log ended then.
+type scan struct {
+	through int64
+	end     messaging.LogEnd
+}
+
+// endsOf returns how the logs of some intents ended when the gatherer, or the stream's ledger, read more of them than is stored.
+func (g *gatherer) endsOf(intentNos []int64, ahead ledgerState) (ends []messaging.LogEnd) {
+	for _, intentNo := range intentNos {
+		if scanned, there := g.scanned[intentNo]; there {
+			ends = append(ends, scanned.end)
+		}
+		if end, there := ahead.ends[intentNo]; there {
+			ends = append(ends, end)
+		}
+	}
+	return ends
 }
 
 // noteLosses makes the gatherer forget how far it has read logs that have lost commits (see message.ErrCursorBeyondLog).
-func (g *gatherer) noteLosses(states map[int64]intents.State) {
-	maps.DeleteFunc(g.scanned, func(intentNo, scanned int64) bool {
-		state, there := states[intentNo]
-		return there && scanned > state.LastPosition
+func (g *gatherer) noteLosses(seen *progress) {
+	maps.DeleteFunc(g.scanned, func(intentNo int64, scanned scan) bool {
+		state, there := seen.states[intentNo]
+		return there && scanned.end.Lost(state, seen.times)
 	})
 }
 
@@ -98,8 +119,8 @@ func (g *gatherer) storeScanned(ctx context.Context, sub *subscription) error {
 		return nil
 	}
 	var scanned places
-	for intentNo, through := range g.scanned {
-		scanned.add(g.no, intentNo, through)
+	for intentNo, read := range g.scanned {
+		scanned.add(g.no, intentNo, read.through)
 	}
 	err := g.service.changes.change(ctx, g.no, wanted{}, func(c *change) error {
 		if !c.locked.active(c.now) || c.locked.filter.Annotations != sub.filter.Annotations {
@@ -123,7 +144,7 @@ func (g *gatherer) storeScanned(ctx context.Context, sub *subscription) error {
 func (g *gatherer) step(
 	ctx context.Context, sub *subscription, b *backlog, limit int,
 ) (found []numbered, done, ended bool, err error) {
-	after := max(b.stored, g.scanned[b.intentNo])
+	after := max(b.stored, g.scanned[b.intentNo].through)
 	page, err := g.service.readPage(ctx, sub, sub.windowed(), b.intentNo, after, limit)
 	var recalled []reading.Entry
 	if err == nil && sub.digestSeconds > 0 {
@@ -140,12 +161,12 @@ func (g *gatherer) step(
 	if len(recalled) > 0 {
 		kept = slices.Concat(recalled, kept)
 	}
-	reached := page.Through >= min(b.through, page.Last)
+	reached := page.Through >= min(b.through, page.Log.Position)
 	switch {
 	case page.Through <= after:
 		return nil, true, page.Ended, nil
 	case len(kept) == 0 && page.Through-b.stored < unwritten:
-		g.scanned[b.intentNo] = page.Through
+		g.scanned[b.intentNo] = scan{page.Through, page.Log}
 		return nil, reached, page.Ended, nil
 	}
 	found, stored, err := g.service.number(ctx, sub, g.consumer, b.intentNo, after, page.Through, kept)
@@ -155,7 +176,7 @@ func (g *gatherer) step(
 	b.stored = stored
 	delete(g.scanned, b.intentNo)
 	g.follows(sub.filter.Annotations)
-	return found, stored >= min(b.through, page.Last), page.Ended && stored >= page.Through, nil
+	return found, stored >= min(b.through, page.Log.Position), page.Ended && stored >= page.Through, nil
 }
 
 // isRefusal reports whether an error means that the reader may not see what it asked for.
@@ -214,7 +235,7 @@ func (c *change) number(intentNo int64, entries []reading.Entry) []numbered {
 			d.dueAt = c.now
 		}
 		c.insert(d)
-		found[i] = numbered{d, entry}
+		found[i] = numbered{d, entry, c.now}
 	}
 	if len(entries) > 0 && c.locked.posted() {
 		c.locked.postAt = c.now

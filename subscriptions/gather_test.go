@@ -267,7 +267,7 @@ func TestPurgedIntentsAreNotGathered(t *testing.T) {
 		found, stored, err := h.subscriptions.number(t.Context(), sub, "", intentNos[0], 0, page.Through, page.Entries)
 		require.NoError(t, err)
 		require.Empty(t, found)
-		require.Equal(t, page.Last, stored)
+		require.Equal(t, page.Log.Position, stored)
 		require.Equal(t, int64(2), h.get(t, wide).GetLastNumber())
 	})
 }

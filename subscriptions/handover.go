@@ -109,6 +109,7 @@ func (st *deliveryStream) takeOne(ctx context.Context, stored *wake.Handover) (s
 		delete(h.byIntent, intentNo)
 		return 0, false, nil
 	}
+	st.ledger.reads(intentNo, page.Log)
 	sent, stale, err := st.sendEntries(ctx, page.Entries)
 	if h.room -= sent; sent > 0 {
 		h.due = earliest(h.due, now.Add(st.sub.acknowledgeTime()))

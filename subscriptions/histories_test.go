@@ -1,6 +1,8 @@
 package subscriptions
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -43,6 +45,94 @@ func TestAnOwnLogThatWentBackEndsItsStreams(t *testing.T) {
 	})
 }
 
+// A stream gives no number again that the database has lost: who acknowledges it acknowledges nothing else.
+func TestAStreamGivesNoLostNumberAgain(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		h.unhurried()
+		talk := h.open(t, h.intent(t), "talk")
+		for _, beside := range []bool{true, false} { // beside release 0.1 nothing is sent ahead
+			h.subscriptions.beside.Store(beside)
+			sub := h.subscribe(t, "bob", &createInput{ChannelId: &talk})
+			name := fmt.Sprint("before_", beside)
+			var past *databasetest.Past
+			var s *stream[wireDelivery]
+			if beside { // the database still knows the stream
+				s = h.stream(t, sub, nil)
+				h.send(t, "ann", talk, "bob", "kept")
+				h.acknowledge(t, sub, s.next(t).GetNumber())
+				past = databasetest.Remember(t, h.db, name)
+			} else {
+				past = databasetest.Remember(t, h.db, name)
+				s = h.stream(t, sub, nil)
+				h.warmUp(t, s, sub, talk)
+			}
+			h.send(t, "ann", talk, "bob", "lost")
+			lost := s.next(t)
+			require.Equal(t, "lost", textOf(lost.GetMessage()))
+			past.PutBack(t)
+			h.clock.Advance(time.Second) // so that the entries differ
+			for _, text := range []string{"another", "a further one"} {
+				h.send(t, "ann", talk, "bob", text)
+				d := s.next(t)
+				require.Equal(t, text, textOf(d.GetMessage()))
+				require.Greater(t, d.GetNumber(), lost.GetNumber())
+			}
+			_, err := h.tryAcknowledge(sub, 0, lost.GetNumber())
+			faulttest.Require(t, err, fault.VersionMismatch, "DELIVERY_COMES_AGAIN")
+			s.cancel()
+			require.ErrorIs(t, s.end(t), context.Canceled)
+			require.Equal(t, int64(2), h.get(t, sub).GetOutstandingCount())
+		}
+	}, func(s *settings) { s.room.LookBesideEvery = time.Hour })
+}
+
+// hold keeps the agent's own log from looking, as if no wake-up came, until the function that it returns is called.
+func (h *house) hold(agent string) (release func()) {
+	l := h.subscriptions.ownLogs.of[agent]
+	for held := false; !held; {
+		l.mutex.Lock()
+		held, l.looking = !l.looking, true
+		l.mutex.Unlock()
+	}
+	return func() { h.subscriptions.ownLogs.running.Go(l.lookOn) }
+}
+
+// Another replica has given the lost numbers of an agent's own log to other messages before a stream that has sent the lost ones looks. The
+// stream ends. One that has sent nothing of what is lost goes on.
+func TestAnOwnLogThatWasNumberedAnewEndsItsStreams(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		talk := h.open(t, h.intent(t), "talk")
+		first := h.follow(t, "bob", nil)
+		requireNext(t, first, "0 caught up")
+		h.send(t, "ann", talk, "bob", "kept")
+		requireNext(t, first, "1 kept")
+		past := databasetest.Remember(t, h.db, "before")
+		h.clock.Advance(time.Second) // so that the entries differ
+		h.send(t, "ann", talk, "bob", "lost")
+		requireNext(t, first, "2 lost")
+		h.send(t, "ann", talk, "bob", "lost, too")
+		requireNext(t, first, "3 lost, too")
+
+		release := h.hold("bob")
+		past.PutBack(t)
+		own, err := h.subscriptions.ownLog(as("bob"), "bob")
+		require.NoError(t, err)
+		behind := &ownLogStream{service: h.subscriptions, own: own, number: 1}
+		h.subscriptions.ownLogs.join(behind)
+		defer h.subscriptions.ownLogs.leave(behind)
+		h.clock.Advance(time.Second)
+		for _, text := range []string{"another", "a further one", "one more"} {
+			h.send(t, "ann", talk, "bob", text)
+		}
+		h.receiverFor(t, own).gatherAll(t)
+		release()
+		faulttest.Require(t, first.end(t), fault.Conflict, "CURSOR_BEYOND_LOG")
+		state, err := behind.log.state(behind)
+		require.NoError(t, err)
+		require.Equal(t, int64(4), state.number)
+	})
+}
+
 // If an agent's log was lost completely and another agent's log was created in its place, the stream does not continue with the
 // other log.
 func TestALostOwnLogEndsItsStreams(t *testing.T) {
@@ -62,7 +152,7 @@ func TestALostOwnLogEndsItsStreams(t *testing.T) {
 }
 
 // A gatherer has looked at messages that are not for the subscriber, and those messages are lost. It gathers the messages that
-// take their places.
+// take their places, also if the log has grown beyond these places when it looks again.
 func TestAGathererForgetsHowFarItLookedAtALostLog(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		intentID := h.intent(t)
@@ -80,15 +170,52 @@ func TestAGathererForgetsHowFarItLookedAtALostLog(t *testing.T) {
 				require.NoError(t, err)
 			}
 			past := databasetest.Remember(t, h.db, name)
-			for range 3 {
-				h.send(t, "ann", talk, "bob", "not asked for")
+			for further := range 5 {
+				h.clock.Advance(time.Second) // so that the entries differ from those that are lost
+				for range 3 {
+					h.send(t, "ann", talk, "bob", "not asked for")
+				}
+				gather()
+				require.Len(t, r.gatherer.scanned, 1, "%s %d", name, further)
+				past.PutBack(t)
+				h.clock.Advance(time.Second)
+				h.asks(t, "ann", talk, "bob", "asked for")
+				for range further {
+					h.send(t, "ann", talk, "bob", "not asked for")
+				}
+				gather()
+				require.Equal(t, 1, h.rows(t, "subscription_deliveries", "subscription_no = ?", sub.no), "%s, %d more", name, further)
+				past.PutBack(t)
 			}
-			gather()
-			require.Len(t, r.gatherer.scanned, 1)
+		}
+	})
+}
+
+// A stream has sent a message that is lost before anything of it is stored. What takes the message's place comes under another number, and the
+// stream stores nothing of what is lost.
+func TestAStreamSendsWhatTakesThePlaceOfALostMessage(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		h.unhurried()
+		intentID := h.intent(t)
+		talk := h.open(t, intentID, "talk")
+		for name, req := range map[string]*createInput{"narrow": {IntentId: &intentID}, "wide": {}} {
+			sub := h.subscribe(t, "bob", req)
+			s := h.stream(t, sub, nil)
+			h.warmUp(t, s, sub, talk)
+			past := databasetest.Remember(t, h.db, name)
+			h.send(t, "ann", talk, "bob", "lost")
+			lost := s.next(t)
+			require.Equal(t, "lost", textOf(lost.GetMessage()))
 			past.PutBack(t)
-			h.asks(t, "ann", talk, "bob", "asked for")
-			gather()
-			require.Equal(t, 1, h.rows(t, "subscription_deliveries", "subscription_no = ?", sub.no))
+			h.clock.Advance(time.Second) // so that the entries differ
+			h.send(t, "ann", talk, "bob", "another")
+			d := s.next(t)
+			require.Equal(t, "another", textOf(d.GetMessage()), name)
+			require.Greater(t, d.GetNumber(), lost.GetNumber())
+			h.send(t, "ann", talk, "bob", "after")
+			require.Equal(t, "after", textOf(s.next(t).GetMessage()), name)
+			s.cancel()
+			require.ErrorIs(t, s.end(t), context.Canceled)
 		}
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"openintent/messaging"
 )
 
 // settleMany is how many deliveries that nobody has acknowledged may wait to be stored, and how many acknowledgements, before the ledger is
@@ -44,6 +46,8 @@ type ledger struct {
 	// intent without a stored position is missing there. moved are those of which the stored position is not the stream's.
 	positions, stored map[int64]int64
 	moved             map[int64]struct{}
+	// ends are how the logs ended that the stream has read beyond what was stored when it found them.
+	ends map[int64]messaging.LogEnd
 	// unfinished contains the deliveries that the stream has sent and that nobody has acknowledged, by number.
 	unfinished map[int64]unfinishedDelivery
 	// unsettled contains the deliveries that are not stored, and acknowledged the numbers whose acknowledgement is not stored.
@@ -91,6 +95,7 @@ type settlement struct {
 // ledgerState is what a ledger had at one moment. What the database has later is never behind it, unless commits were lost.
 type ledgerState struct {
 	positions    map[int64]int64
+	ends         map[int64]messaging.LogEnd
 	settled, end int64
 	// unsettled is how many deliveries are neither stored nor acknowledged. due is when the first of them is due again; it is zero
 	// without one. changes is how often something could have become different.
@@ -107,10 +112,15 @@ func (l *ledger) state(intentNos []int64) (ledgerState, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.forgetPositions()
-	state := ledgerState{positions: make(map[int64]int64), settled: l.settled, end: l.end, changes: l.changes}
+	state := ledgerState{
+		positions: make(map[int64]int64), ends: make(map[int64]messaging.LogEnd), settled: l.settled, end: l.end, changes: l.changes,
+	}
 	for _, intentNo := range intentNos {
 		if position, known := l.positions[intentNo]; known {
 			state.positions[intentNo] = position
+		}
+		if end, known := l.ends[intentNo]; known {
+			state.ends[intentNo] = end
 		}
 	}
 	for _, sent := range l.unsettled {
@@ -132,13 +142,14 @@ func (l *ledger) forgetPositions() {
 			return false
 		}
 		delete(l.stored, intentNo)
+		delete(l.ends, intentNo)
 		return true
 	})
 }
 
 // learnPositions notes the stored positions of the intents that a look has read and the ledger does not know, and sets the look's positions to
 // those of the ledger. What was scanned before the stream was ahead counts as passed.
-func (l *ledger) learnPositions(seen *progress, scanned map[int64]int64) {
+func (l *ledger) learnPositions(seen *progress, scanned map[int64]scan) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	for intentNo := range seen.states {
@@ -147,11 +158,21 @@ func (l *ledger) learnPositions(seen *progress, scanned map[int64]int64) {
 			if there {
 				l.stored[intentNo] = stored
 			}
-			l.positions[intentNo] = max(stored, scanned[intentNo])
+			l.positions[intentNo] = stored
+			if read, there := scanned[intentNo]; there && read.through > stored {
+				l.positions[intentNo], l.ends[intentNo] = read.through, read.end
+			}
 			delete(scanned, intentNo)
 		}
 		seen.positions[intentNo] = l.positions[intentNo]
 	}
+}
+
+// reads notes how the log of an intent ended when the stream read what it is about to send.
+func (l *ledger) reads(intentNo int64, end messaging.LogEnd) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.ends[intentNo] = end
 }
 
 // position returns how far the stream has come in an intent.
@@ -200,6 +221,13 @@ func (l *ledger) forgetFinished() {
 	if len(l.unfinished) > 2*maxUnfinished {
 		maps.DeleteFunc(l.unfinished, func(number int64, _ unfinishedDelivery) bool { return number <= l.settled })
 	}
+}
+
+// reserved returns the last reserved number.
+func (l *ledger) reserved() int64 {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.end
 }
 
 // low reports whether further numbers must be reserved.

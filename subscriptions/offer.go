@@ -197,9 +197,12 @@ func (s *Service) recordOffered(sub *subscription, parcels ...parcel) {
 // them.
 func (s *Service) giveUp(ctx context.Context, no int64) (count int, err error) {
 	var overdue []delivery
-	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
-		over, args := hasComeIn("d.given_up_at", s.db.Now())
-		overdue, err = deliveries(tx, unfinishedOnly+" AND "+over, " LIMIT ?", slices.Concat([]any{no}, args, []any{offerPage})...)
+	err = s.db.Read(ctx, func(tx *database.Tx) (err error) {
+		overdue, err = deliveries(tx, unfinishedOnly+" AND d.given_up_at <= ?", " LIMIT ?", no, database.Micros(s.db.Now()), offerPage)
+		if err != nil || len(overdue) > 0 {
+			return err
+		}
+		overdue, err = deliveries(tx, unfinishedOnly+" AND d.given_up_at > ?", " LIMIT ?", no, astray(s.db.Now()), offerPage)
 		return err
 	})
 	if err != nil || len(overdue) == 0 {

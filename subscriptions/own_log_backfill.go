@@ -132,7 +132,7 @@ func (l *ownLogNumbers) gathered(ctx context.Context, intentNo int64) (position 
 		return tx.Pipeline(database.ReadValue(&position,
 			"SELECT position FROM subscription_positions WHERE subscription_no = ? AND intent_no = ?", l.no, intentNo))
 	})
-	return max(position, l.gatherer.scanned[intentNo]), err
+	return max(position, l.gatherer.scanned[intentNo].through), err
 }
 
 // handMissing delivers open requests that the agent has gained.

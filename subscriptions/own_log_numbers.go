@@ -84,6 +84,7 @@ func (o *ownLogs) join(st *ownLogStream) {
 			service: o.service, agent: st.own.subscriber, no: st.own.no, news: make(chan struct{}), streams: make(map[*ownLogStream]struct{}),
 			gatherer: o.service.newGatherer(st.own.no, st.own.subscriber, 0),
 		}
+		l.gatherer.anchor = new(anchor)
 		l.ctx, l.end = context.WithCancel(context.Background())
 		l.watch = o.service.messaging.Watch(messaging.Watched{Agent: l.agent, Calls: l.wake})
 		l.watch.Subscription(l.no)
@@ -204,9 +205,9 @@ func (l *ownLogNumbers) lookOnce(ctx context.Context, asked int, known int64) (m
 	case err != nil:
 		return false, err
 	}
-	if seen.sub.lastNumber < known && !l.lose(seen.sub.lastNumber) {
+	if stay, err := l.compare(ctx, seen, known); err != nil || !stay {
 		l.gatherer.beginPass()
-		return false, nil // nobody is left to number for
+		return false, err // nobody is left to number for
 	}
 	if err := l.backfill(ctx, seen); err != nil {
 		return false, err
@@ -219,6 +220,7 @@ func (l *ownLogNumbers) lookOnce(ctx context.Context, asked int, known int64) (m
 			if found, done, _, err = l.gatherer.step(ctx, seen.sub, b, gatherPage); err != nil {
 				return false, err
 			}
+			l.gatherer.anchor.given(found)
 			l.found(recentPage{asked, found}, seen.sub.lastNumber)
 		}
 		delete(l.gatherer.behind, b.intentNo)
@@ -237,12 +239,12 @@ func (l *ownLogNumbers) found(page recentPage, last int64) {
 	l.tell(func() { l.number, l.recent = last, l.recent.with(page) })
 }
 
-// lose ends the streams that have sent numbers which the database has lost. It reports whether others stay.
-func (l *ownLogNumbers) lose(last int64) (others bool) {
+// lose ends the streams that have sent the first lost number. last is the newest number now. It reports whether others stay.
+func (l *ownLogNumbers) lose(first, last int64) (others bool) {
 	l.tell(func() {
 		l.number, l.recent = last, nil
 		for st := range l.streams {
-			st.lost = st.lost || st.number > last
+			st.lost = st.lost || st.number >= first
 			others = others || !st.lost
 		}
 	})

@@ -133,7 +133,7 @@ func TestRecentNumbersAreBounded(t *testing.T) {
 	var recent recentNumbers
 	page := func(number int64, size int) recentPage {
 		entry := reading.Entry{Message: &message.Message{Payload: make([]byte, size)}}
-		return recentPage{1, []numbered{{delivery{number: number}, entry}}}
+		return recentPage{1, []numbered{{delivery: delivery{number: number}, entry: entry}}}
 	}
 	for number := range int64(2 * manyRecent) {
 		recent = recent.with(page(number, 1))

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"openintent/messaging"
 )
 
 // portion is a ledger's part in one transaction.
@@ -18,6 +20,8 @@ type portion struct {
 	rows                               []delivery
 	given, settled, last, end, further int64
 	positions                          map[int64]int64
+	// ends are how the logs ended when the stream read what the portion passes.
+	ends []messaging.LogEnd
 	// entered are those of the positions' intents of which no position is stored.
 	entered      map[int64]struct{}
 	acknowledged []int64
@@ -63,6 +67,9 @@ func (l *ledger) portion(whole bool) *portion {
 	}
 	for intentNo := range l.moved {
 		p.positions[intentNo] = l.positions[intentNo]
+		if end, known := l.ends[intentNo]; known {
+			p.ends = append(p.ends, end)
+		}
 		if _, stored := l.stored[intentNo]; !stored {
 			p.entered[intentNo] = struct{}{}
 		}

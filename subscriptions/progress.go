@@ -37,6 +37,10 @@ type progress struct {
 	// missing there is not gathered at all yet.
 	states    map[int64]intents.State
 	positions map[int64]int64
+	// times tell whether these logs have lost what the gatherer, or the stream's ledger, has read of them.
+	times messaging.EntryTimes
+	// anchoring is what was read at the anchor of an own log.
+	anchoring anchoring
 	// ruled are the intents in which the subscriber may see more than at the look before.
 	ruled []int64
 	// backlogs are the intents whose logs have grown beyond what was gathered.
@@ -103,7 +107,7 @@ func (g *gatherer) readProgress(ctx context.Context, watch *messaging.Watch, mov
 	}
 	var grown map[int64]intents.State
 	err = g.service.db.ReadFor(ctx, caller.ReaderOf(ctx, g.subscriber), func(tx *database.Tx) (err error) {
-		seen, grown, err = g.readIntents(tx, few, page)
+		seen, grown, err = g.readIntents(tx, few, page, g.endsOf(slices.Concat(few, page), ahead))
 		return err
 	})
 	if err != nil {
@@ -130,8 +134,10 @@ func (g *gatherer) readProgress(ctx context.Context, watch *messaging.Watch, mov
 }
 
 // readIntents reads the subscription and what is unfinished, a few intents, and those of a page whose logs have grown beyond what is
-// gathered, up to a bound.
-func (g *gatherer) readIntents(tx *database.Tx, few, page []int64) (seen *progress, grown map[int64]intents.State, err error) {
+// gathered, up to a bound. It also reads the times of the entries at the ends of what was read ahead.
+func (g *gatherer) readIntents(
+	tx *database.Tx, few, page []int64, ends []messaging.LogEnd,
+) (seen *progress, grown map[int64]intents.State, err error) {
 	seen = &progress{
 		presence: agents.Presence{AgentID: g.subscriber}, now: tx.Now(),
 		states: make(map[int64]intents.State), positions: make(map[int64]int64),
@@ -139,7 +145,12 @@ func (g *gatherer) readIntents(tx *database.Tx, few, page []int64) (seen *progre
 	grown = make(map[int64]intents.State)
 	load, loaded := prepareLoad(g.no)
 	read, presences := agents.PreparePresences(tx, []string{g.subscriber})
-	statements := append([]database.Statement{load, read}, g.prepareUnfinished(seen)...)
+	var compare []database.Statement
+	seen.times, compare = messaging.PrepareEntryTimes(tx, ends)
+	statements := slices.Concat([]database.Statement{load, read}, g.prepareUnfinished(seen), compare)
+	if g.anchor != nil {
+		statements = append(statements, seen.anchoring.prepare(g.no, *g.anchor))
+	}
 	if len(few) > 0 {
 		statements = append(statements, prepareGathered(tx, g.no, few, "", seen.states, seen.positions))
 	}
@@ -213,7 +224,7 @@ func (seen *progress) confirm(consumer string) error {
 	lost := seen.sub.consumer != consumer || seen.sub.offeredThrough < seen.ahead.settled ||
 		seen.sub.reservedThrough < seen.ahead.end
 	for intentNo, state := range seen.states {
-		lost = lost || seen.ahead.positions[intentNo] > state.LastPosition
+		lost = lost || seen.ahead.positions[intentNo] > state.LastPosition || seen.ahead.ends[intentNo].Lost(state, seen.times)
 	}
 	if lost {
 		return errConsumerLost
@@ -239,15 +250,20 @@ func (g *gatherer) digest(seen *progress, moves messaging.Moves, page []int64, m
 			g.passed = page[len(page)-1]
 		}
 	}
-	g.noteLosses(seen.states)
+	g.noteLosses(seen)
 	if g.ledger != nil {
 		g.ledger.learnPositions(seen, g.scanned)
 	}
 	g.findBacklogs(seen)
-	if g.follows(seen.sub.filter.Annotations) || seen.sub.lastNumber < g.lastNumber {
+	if g.follows(seen.sub.filter.Annotations) || seen.sub.lastNumber < g.lastNumber || g.renumbered(seen) {
 		g.beginPass() // what was read ahead is read again, and what was numbered and is lost
 	}
 	g.lastNumber, seen.more = seen.sub.lastNumber, g.passing
+}
+
+// renumbered reports whether an own log has numbered something else than before.
+func (g *gatherer) renumbered(seen *progress) bool {
+	return g.anchor != nil && seen.anchoring.denies(*g.anchor)
 }
 
 // findBacklogs finds the intents whose logs have grown beyond what was gathered, lowest first, and remembers them for the next look.
@@ -262,7 +278,7 @@ func (g *gatherer) findBacklogs(seen *progress) {
 		if epoch, refused := g.refused[one.intentNo]; head.Purged || refused && epoch == one.epoch {
 			continue
 		}
-		if one.through > max(one.stored, g.scanned[one.intentNo]) {
+		if one.through > max(one.stored, g.scanned[one.intentNo].through) {
 			seen.backlogs = append(seen.backlogs, one)
 		}
 	}

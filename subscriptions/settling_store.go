@@ -7,6 +7,7 @@ import (
 
 	"openintent/database"
 	"openintent/intents"
+	"openintent/messaging"
 )
 
 // settleIn stores portions. It locks the subscriptions in order, and stores the portion of each only if its stream still has the
@@ -49,13 +50,14 @@ func lockPortions(
 ) (locked map[int64]*subscription, now time.Time, err error) {
 	nos := make([]int64, len(portions))
 	var ofNos, numbers, intentNos []int64
+	var ends []messaging.LogEnd
 	for i, p := range portions {
 		nos[i] = p.ledger.no
 		p.skipped, p.refused, p.dead, p.beyond = false, nil, false, false
 		for _, number := range p.finishedRows() {
 			ofNos, numbers = append(ofNos, p.ledger.no), append(numbers, number)
 		}
-		intentNos = slices.AppendSeq(intentNos, maps.Keys(p.positions))
+		intentNos, ends = slices.AppendSeq(intentNos, maps.Keys(p.positions)), append(ends, p.ends...)
 	}
 	locked, there, dead := make(map[int64]*subscription), make(map[int64]struct{}), make(map[int64]struct{})
 	in, argument := tx.In("s.subscription_no", nos)
@@ -84,17 +86,21 @@ func lockPortions(
 		})
 	}
 	heads, read := intents.PrepareStates(tx, database.Distinct(intentNos))
-	if err := tx.Pipeline(append(append(statements, read), further...)...); err != nil {
+	times, compare := messaging.PrepareEntryTimes(tx, ends)
+	if err := tx.Pipeline(slices.Concat(statements, []database.Statement{read}, compare, further)...); err != nil {
 		return nil, now, err
 	}
-	last := make(map[int64]int64, len(*heads))
+	states := make(map[int64]intents.State, len(*heads))
 	for _, head := range *heads {
-		last[head.IntentNo] = head.LastPosition
+		states[head.IntentNo] = head
 	}
 	for _, p := range portions {
 		_, p.dead = dead[p.ledger.no]
 		for intentNo, position := range p.positions {
-			p.beyond = p.beyond || position > last[intentNo]
+			p.beyond = p.beyond || position > states[intentNo].LastPosition
+		}
+		for _, end := range p.ends {
+			p.beyond = p.beyond || end.Lost(states[end.IntentNo], times)
 		}
 		if _, exists := there[p.ledger.no]; !exists {
 			p.refused = errNotFound

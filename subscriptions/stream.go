@@ -128,7 +128,7 @@ func (st *deliveryStream) deliverDue(ctx context.Context) (wait time.Duration, e
 	if err != nil {
 		return 0, err
 	}
-	if st.active && seen.sub.consumer != st.consumer.name {
+	if st.active && !st.consumer.has(seen.sub) {
 		return 0, errConsumerLost
 	}
 	if !st.active {
@@ -164,6 +164,9 @@ func (st *deliveryStream) deliverDue(ctx context.Context) (wait time.Duration, e
 
 // handAll sends all parcels that still show something.
 func (st *deliveryStream) handAll(ctx context.Context, parcels []parcel) (err error) {
+	for _, p := range parcels {
+		st.consumer.mayHaveGiven(p.number)
+	}
 	for len(parcels) > 0 && err == nil {
 		parcels, err = st.hand(ctx, parcels)
 	}

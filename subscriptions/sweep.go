@@ -23,10 +23,10 @@ const (
 // others still run.
 func (s *Service) Sweep(ctx context.Context) error {
 	now := database.Micros(s.db.Now())
-	over, args := hasComeIn("d.given_up_at", s.db.Now())
+	const waiting = "SELECT DISTINCT d.subscription_no FROM subscription_deliveries d WHERE d.given_up_at IS NOT NULL AND d.dead_at IS NULL"
 	return errors.Join(
-		s.forEach(ctx, `SELECT DISTINCT d.subscription_no FROM subscription_deliveries d
-			WHERE d.given_up_at IS NOT NULL AND `+over+` AND d.dead_at IS NULL`, s.giveUpAll, args...),
+		s.forEach(ctx, waiting+" AND d.given_up_at <= ?", s.giveUpAll, now),
+		s.forEach(ctx, waiting+" AND d.given_up_at > ?", s.giveUpAll, astray(s.db.Now())),
 		s.forEach(ctx, `SELECT s.subscription_no FROM subscriptions s
 			WHERE s.expires_at IS NOT NULL AND s.expires_at <= ? AND s.ended_at IS NULL`, s.end, now),
 		s.forEach(ctx, `SELECT s.subscription_no FROM subscriptions s WHERE s.ended_at IS NOT NULL AND NOT s.cleared`, s.clear),

@@ -73,7 +73,9 @@ func TestReadsThatHangHoldNobodyElseUp(t *testing.T) {
 		waiting := w.readsWaiting(t)
 		answered := make(chan int, 1)
 		go func() { answered <- w.do(t, "bob", "GET", "/v1/agents/bob/inbox", "").Status }()
-		require.Eventually(t, func() bool { return w.readsWaiting(t) > waiting }, harness.Patience, 10*time.Millisecond)
+		require.Eventually(t, func() bool { // on PostgreSQL a key has half of the places, so this one need not wait
+			return len(answered) > 0 || w.readsWaiting(t) > waiting
+		}, harness.Patience, 10*time.Millisecond)
 		for released := 0; ; released++ {
 			require.Less(t, released, flood/2, "the reads of the flood came first")
 			select {

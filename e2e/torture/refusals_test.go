@@ -16,7 +16,10 @@ func (w *world) startRefusing(ctx context.Context) {
 	if w.plain {
 		return
 	}
-	w.change(func(*History) { w.hold(rude, Welcome, bert) })
+	now := w.now()
+	w.change(func(h *History) {
+		h.Rights = append(h.Rights, Right{Agent: rude, Kind: Welcome, Of: bert, Granted: Span{now, now}})
+	})
 	w.startSender(ctx, w.client(rude, "sending of "+rude), (*client).sendToBert, 100*time.Millisecond)
 	w.senders.Go(func() { w.client(bert, "refusing of "+bert).refuse(ctx) })
 }
