@@ -11,6 +11,9 @@ import (
 	"openintent/pages"
 )
 
+// mostCounted is how far a list counts.
+const mostCounted = 10_000
+
 // ListAgents lists a page of the records that the caller may see. Without a status in the request it lists active agents, or
 // under the compatibility profile all agents.
 func (s *Service) ListAgents(
@@ -31,7 +34,9 @@ func (s *Service) ListAgents(
 	response := &openintentv1.ListAgentsResponse{}
 	var agents []*Agent
 	err = s.db.ReadHeavy(ctx, c.Reader(), func(tx *database.Tx) (err error) {
-		agents, response.Total, err = list(tx, page, filterOf(c, req), after)
+		var total int64
+		agents, total, err = list(tx, page, filterOf(c, req), after, s.mostCounted)
+		response.Total, response.TotalBounded = min(total, s.mostCounted), total > s.mostCounted
 		return err
 	})
 	if err != nil {
@@ -96,8 +101,11 @@ func (f filter) condition() (sql string, args []any) {
 	return sql, args
 }
 
-// list reads a page of records that begins after an id, in the order of agent ids, and counts all that the filter selects.
-func list(tx *database.Tx, page *pages.Page, f filter, after string) (agents []*Agent, total int64, err error) {
+// list reads a page of records that begins after an id, in the order of agent ids, and counts what the filter selects, at most one more than
+// a bound.
+func list(
+	tx *database.Tx, page *pages.Page, f filter, after string, bound int64,
+) (agents []*Agent, total int64, err error) {
 	const size = "300 + octet_length(agent_id) + COALESCE(octet_length(name), 0) + COALESCE(octet_length(endpoint), 0)" +
 		" + octet_length(capabilities) + octet_length(metadata)" +
 		" + COALESCE(octet_length(status_note), 0) + COALESCE(octet_length(presence_reason), 0)"
@@ -109,7 +117,9 @@ func list(tx *database.Tx, page *pages.Page, f filter, after string) (agents []*
 		}
 		in, ids := tx.In("agent_id", able)
 		condition, args, total = in, []any{ids}, count
-	} else if err := tx.Pipeline(database.ReadValue(&total, "SELECT count(*) FROM agents WHERE "+condition, args...)); err != nil {
+	} else if err := tx.Pipeline(database.ReadValue(&total,
+		"SELECT count(*) FROM (SELECT 1 FROM agents WHERE "+condition+" LIMIT ?) AS counted", append(args[:len(args):len(args)], bound+1)...,
+	)); err != nil {
 		return nil, 0, err
 	}
 	condition, args = condition+" AND agent_id > ?", append(args, after)

@@ -46,3 +46,20 @@ func TestAgentsComeInPages(t *testing.T) {
 		}
 	})
 }
+
+func TestAgentsAreCountedUpToABound(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		for i := range 4 {
+			_, err := h.RegisterAgent(asOperator(), registering(fmt.Sprint("agent-", i)))
+			require.NoError(t, err)
+		}
+		for bound, bounded := range map[int64]bool{3: true, 4: false} {
+			h.mostCounted = bound
+			page, err := h.ListAgents(as("a"), &openintentv1.ListAgentsRequest{})
+			require.NoError(t, err)
+			require.Equal(t, bound, page.GetTotal())
+			require.Equal(t, bounded, page.GetTotalBounded())
+			require.Len(t, page.GetAgents(), 4, "only the count is bounded")
+		}
+	})
+}

@@ -27,6 +27,8 @@ type Service struct {
 	logger *slog.Logger
 
 	attention attention
+	// mostCounted is how far a list counts.
+	mostCounted int64
 
 	onDeparting   []func(tx *database.Tx, agentID string) (notBefore time.Time, err error)
 	onDeparted    []func(tx *database.Tx, agentID string, at time.Time) error
@@ -42,7 +44,7 @@ func New(cfg Config) *Service {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	now := cfg.DB.Now()
-	return &Service{db: cfg.DB, logger: cfg.Logger, attention: attention{since: now, sweptAt: now}}
+	return &Service{db: cfg.DB, logger: cfg.Logger, attention: attention{since: now, sweptAt: now}, mostCounted: mostCounted}
 }
 
 // Register adds the service to a gRPC server.

@@ -69,6 +69,7 @@ type dialect interface {
 	moves() int64
 	in(column string, values any) (sql string, arg any)
 	inRows(columns []Column) (sql string, args []any)
+	keyed(key, number string, of Keyed) Selection
 	insert(s shape, columns []Column) []Statement
 	// updateRows returns the statements of an update from the columns' rows; text returns the SQL for a row source called v.
 	updateRows(s shape, columns []Column, text func(rows string) string) []Statement

@@ -3,6 +3,7 @@ package intents
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -351,6 +352,7 @@ func TestListsSeeWhatTheRulesAllow(t *testing.T) {
 						return err
 					}
 					require.Equal(t, rules.Level(agent, operator, now) >= PermissionRead, found == 1, agent)
+					require.Equal(t, operator || found == 1, operator || h.lists(t, tx, agent, no), agent)
 					naming, listed := PrepareNaming(agent)
 					if err := tx.Pipeline(naming); err != nil {
 						return err
@@ -363,6 +365,19 @@ func TestListsSeeWhatTheRulesAllow(t *testing.T) {
 			}))
 		})
 	})
+}
+
+// lists reports whether an intent is among those that an agent may read, in either direction.
+func (h *house) lists(t require.TestingT, tx *database.Tx, agent string, no int64) bool {
+	of := h.readerFor(caller.Caller{Agent: agent}, h.clock.Now())
+	var each [2][]int64
+	for i, from := range []listPlace{{number: no - 1}, {number: no + 1, descending: true}} {
+		query, args := of.readable(tx, from, 1)
+		require.NoError(t, tx.Pipeline(database.ReadValues(&each[i], query, args...)))
+	}
+	listed := slices.Contains(each[0], no)
+	require.Equal(t, listed, slices.Contains(each[1], no), agent)
+	return listed
 }
 
 // drawIntent stores an intent with some access rules, whose times lie around the clock's.

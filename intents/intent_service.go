@@ -11,10 +11,7 @@ import (
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/jsonvalue"
-	"openintent/pages"
 )
-
-const defaultIntentPage = 50
 
 // CreateIntent makes an intent and begins its log. Making it a part of another intent needs admin access to that one, because
 // that one then cannot be completed before its part. Depending on another intent needs read access to that one.
@@ -161,38 +158,6 @@ func (s *Service) GetIntent(ctx context.Context, req *openintentv1.GetIntentRequ
 		return nil, err
 	}
 	return intentMessage(found)
-}
-
-// ListIntents returns a page of the intents that the caller may read, and their total number.
-func (s *Service) ListIntents(
-	ctx context.Context, req *openintentv1.ListIntentsRequest,
-) (*openintentv1.ListIntentsResponse, error) {
-	var status Status
-	if req.Status != nil {
-		status = statusWords[req.GetStatus()]
-	}
-	var after int64
-	page, err := pages.Begin("intents", req, defaultIntentPage, &after)
-	if err := firstOf(err, page.Skip(req.GetOffset())); err != nil {
-		return nil, err
-	}
-	var intents []*Intent
-	response := &openintentv1.ListIntentsResponse{}
-	err = s.readHeavy(ctx, func(tx *database.Tx, c caller.Caller) (err error) {
-		intents, response.Total, err = listIntents(tx, page, s.readerFor(c, tx.Now()), status, after, int(req.GetOffset()))
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	messages := make([]*openintentv1.Intent, len(intents))
-	for i, intent := range intents {
-		if messages[i], err = intentMessage(intent); err != nil {
-			return nil, err
-		}
-	}
-	response.Intents, response.NextCursor = pages.Close(page, messages, func(i int) []any { return []any{intents[i].No} })
-	return response, nil
 }
 
 // PatchIntentState changes an intent's state, by patches or by keys. It applies all changes or none.

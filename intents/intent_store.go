@@ -6,7 +6,6 @@ import (
 
 	"openintent/database"
 	"openintent/jsonvalue"
-	"openintent/pages"
 )
 
 // intentRow is an intent without the values that its head keeps.
@@ -144,28 +143,6 @@ func selectIntents(tx *database.Tx, selection string, args ...any) (intents []*I
 		},
 	})
 	return intents, err
-}
-
-// listIntents reads a page of the intents that a reader may read, oldest first, and counts them all.
-func listIntents(
-	tx *database.Tx, page *pages.Page, reader reader, status Status, after int64, offset int,
-) ([]*Intent, int64, error) {
-	condition, args := reader.mayRead()
-	condition = " WHERE 1 = 1" + condition
-	if status != "" {
-		condition, args = condition+" AND h.status = ?", append(args, string(status))
-	}
-	var total int64
-	if err := tx.Pipeline(database.ReadValue(&total, "SELECT count(*)"+intentTables+condition, args...)); err != nil {
-		return nil, 0, err
-	}
-	condition, args = condition+" AND i.intent_no > ? ORDER BY i.intent_no", append(args, after)
-	rows, err := page.Fit(tx, intentSize, intentTables+condition, args...)
-	if err != nil || rows == 0 {
-		return nil, total, err
-	}
-	intents, err := selectIntents(tx, condition+" LIMIT ? OFFSET ?", append(args, rows, offset)...)
-	return intents, total, err
 }
 
 // updateIntent stores an intent's state, its version and the time of the change.

@@ -3,7 +3,6 @@ package intents
 import (
 	"time"
 
-	"openintent/caller"
 	"openintent/database"
 )
 
@@ -130,47 +129,6 @@ func scanRight(row database.Row) (c Coordinator, err error) {
 	c.HeartbeatInterval = time.Duration(interval) * time.Second
 	c.LastHeartbeatAt, c.ExpiresAt = database.Time(lastHeartbeatAt), optionalTime(expiresAt)
 	return c, err
-}
-
-// reader is the agent for which a list of intents, or of events across intents, is read, and the time of reading.
-type reader struct {
-	agent    string
-	operator bool
-	// closedWithoutList is true if intents without a list are for related agents only.
-	closedWithoutList bool
-	now               time.Time
-	// scope is where the caller's key works.
-	scope *caller.Scope
-}
-
-func (s *Service) readerFor(c caller.Caller, now time.Time) reader {
-	return reader{
-		agent: c.Agent, operator: c.IsOperator, closedWithoutList: s.defaultAccess == PolicyClosed, now: now,
-		scope: c.Scope,
-	}
-}
-
-// mayRead returns an SQL condition on the intent i that does what Rules.Level does in Go: the reader must have at least read
-// access, and the intent must lie in the scope. It begins with AND, and is empty for the operator. A test checks that the two
-// agree.
-func (r reader) mayRead() (condition string, args []any) {
-	if r.operator {
-		return "", nil
-	}
-	withoutList := "i.default_policy IS NULL OR "
-	if r.closedWithoutList {
-		withoutList = ""
-	}
-	now := database.Micros(r.now)
-	inScope, ids := inScope(r.scope)
-	return inScope + " AND (" + withoutList + `i.default_policy = 'open' OR i.created_by = ?
-		OR EXISTS (SELECT 1 FROM assignments AS a WHERE a.intent_no = i.intent_no AND a.agent_id = ?)
-		OR EXISTS (SELECT 1 FROM access_entries AS x WHERE x.intent_no = i.intent_no AND x.principal_id = ?
-			AND x.principal_type <> 'group' AND (x.expires_at IS NULL OR x.expires_at > ?))
-		OR EXISTS (SELECT 1 FROM coordinators AS c WHERE c.intent_no = i.intent_no AND c.agent_id = ?
-			AND c.status IN ('active', 'completing') AND (c.expires_at IS NULL OR c.expires_at > ?)
-			AND c.last_heartbeat_at + 2000000 * c.heartbeat_interval_seconds >= ?))`,
-		append(ids, r.agent, r.agent, r.agent, now, r.agent, now, now)
 }
 
 // PrepareNaming returns the statement that reads which intents name an agent or once did, lowest number first, and where it

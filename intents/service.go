@@ -54,6 +54,7 @@ type Service struct {
 	logger *slog.Logger
 	// defaultAccess is PolicyOpen or PolicyClosed.
 	defaultAccess Policy
+	looking       looking
 
 	numbers *lru.Cache[string, int64]  // by intent id; no other intent ever gets the same number, see database.Further
 	rules   *EpochCache[int64, *Rules] // by intent number
@@ -89,6 +90,7 @@ func New(cfg Config) *Service {
 		usage:         newUsage(cfg.DB, cfg.QuotaBytes, cmp.Or(cfg.Kept, keptUsages)),
 		stock:         newStock(cfg.DB, cfg.Stock, cmp.Or(cfg.Kept, keptUsages)),
 		defaultAccess: cmp.Or(cfg.DefaultAccess, PolicyOpen),
+		looking:       looking{candidates: mostCounted, atOnce: lookedAtOnce},
 		numbers:       newCache[string, int64](cmp.Or(cfg.Kept, keptNumbers)),
 		rules:         NewEpochCache[int64, *Rules](cmp.Or(cfg.Kept, keptRules)),
 	}

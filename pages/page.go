@@ -53,10 +53,15 @@ func Of(list string, limit int) *Page { return &Page{list: list, limit: limit} }
 // Skip makes Fit begin after the given number of entries, for requests with an offset. Such a request cannot have a cursor
 // as well.
 func (p *Page) Skip(offset int32) error {
+	p.offset = int(offset)
+	return p.MaySkip(offset)
+}
+
+// MaySkip refuses an offset beside a cursor, for lists that skip entries themselves.
+func (p *Page) MaySkip(offset int32) error {
 	if offset > 0 && p.continued {
 		return fault.BadField("offset", "a cursor says where the page begins; send only that.")
 	}
-	p.offset = int(offset)
 	return nil
 }
 

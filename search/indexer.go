@@ -16,8 +16,9 @@ const (
 	commitLag = time.Minute
 	// turnTime is how long one turn of the index may last. It is less than the time after which a replica loses its turn.
 	turnTime = 10 * time.Second
-	// noteEach is how often the index notes at most up to when it is complete.
+	// noteEach is how often the index notes at most up to when it is complete, and noteIdle how often if it lacked nothing.
 	noteEach = time.Second
+	noteIdle = 10 * time.Second
 	// idle is the time after which a replica takes its turn as its first one, because another one may have had it in between.
 	idle = 20 * time.Second
 	// listedIntents is how many intents one list of those behind has, and sharedMessages how many messages one list indexes of each.
@@ -116,6 +117,8 @@ type list struct {
 	asOf    time.Time
 	behind  []backlog
 	through int64 // search_state.complete_through
+	// looked is true if there were heads to look at, behind or not.
+	looked bool
 	// whole is true if the list has all that were behind; later, if all of them are indexed.
 	whole bool
 }
@@ -128,7 +131,7 @@ const behindSQL = " FROM intent_heads h LEFT JOIN search_cursors c ON c.intent_n
 func (x *indexer) list(ctx context.Context) (found list, err error) {
 	found.asOf = x.service.db.Now()
 	err = x.service.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
-		found.behind = nil
+		found.behind, found.looked = nil, false
 		if err := tx.Pipeline(database.Statement{
 			SQL:  "SELECT version, complete_through FROM search_state WHERE one = 1",
 			Scan: func(row database.Row) error { return row.Scan(&x.version, &found.through) },
@@ -140,7 +143,9 @@ func (x *indexer) list(ctx context.Context) (found list, err error) {
 			since = message.Earliest(database.Time(found.through), found.asOf).Add(-commitLag)
 		}
 		moved, argument := intents.MovedSince(since)
-		return tx.Pipeline(database.Statement{
+		return tx.Pipeline(database.ReadValue(&found.looked,
+			"SELECT EXISTS (SELECT 1 FROM intent_heads h WHERE "+moved+")", argument,
+		), database.Statement{
 			SQL:  "SELECT h.intent_no, COALESCE(c.position, 0), h.last_position" + behindSQL + moved + " ORDER BY h.moved_in DESC LIMIT ?",
 			Args: []any{argument, listedIntents},
 			Scan: func(row database.Row) error {
@@ -207,10 +212,15 @@ func (x *indexer) rest(ctx context.Context, worked time.Duration) error {
 	}
 }
 
-// settle notes that the index has all that a list found, unless nothing has changed since it was last noted, or that was just now.
+// settle notes that the index has all that a list found, unless it noted that just now. It also notes that nothing was behind, as long as
+// the next list would look at the same heads again. So a list never looks long at intents that do not move.
 func (x *indexer) settle(ctx context.Context, l list) error {
 	x.complete = true
-	if l.through > 0 && (len(l.behind) == 0 || l.asOf.Sub(database.Time(l.through)) < noteEach) {
+	each := noteEach
+	if len(l.behind) == 0 {
+		each = noteIdle
+	}
+	if l.through > 0 && (!l.looked || l.asOf.Sub(database.Time(l.through)) < each) {
 		return nil
 	}
 	return x.service.db.Write(ctx, func(tx *database.Tx) error {

@@ -9,8 +9,10 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"openintent/caller"
+	"openintent/database"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/intents"
 )
 
 func TestASearchFindsWordsAndPhrases(t *testing.T) {
@@ -369,5 +371,42 @@ func TestASearchWidensNobodysSight(t *testing.T) {
 		require.Equal(t, []string{inside.GetId()}, find(caller.NewScope(nil, []string{private.GetId()})))
 		require.Empty(t, find(caller.NewScope([]string{"another"}, nil)))
 		require.Equal(t, []string{inside.GetId(), open.GetId()}, find(caller.NewScope([]string{h.intent.GetId()}, nil)))
+	})
+}
+
+func TestTheIndexDoesNotLookAtIntentsThatDoNotMove(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		for range 20 {
+			h.newIntent(t)
+		}
+		h.index(t)
+		lookedAt := func() (heads int) {
+			require.NoError(t, h.db.ReadStatement(t.Context(), func(tx *database.Tx) error {
+				var through int64
+				if err := tx.Pipeline(database.ReadValue(&through, "SELECT complete_through FROM search_state")); err != nil {
+					return err
+				}
+				moved, argument := intents.MovedSince(database.Time(through).Add(-commitLag))
+				return tx.Pipeline(database.ReadValue(&heads, "SELECT count(*) FROM intent_heads h WHERE "+moved, argument))
+			}))
+			return heads
+		}
+		require.Equal(t, 21, lookedAt())
+		for range 10 {
+			h.clock.Advance(noteIdle)
+			h.index(t)
+		}
+		require.Zero(t, lookedAt(), "nothing moves, so there is nothing to look at")
+		commits := h.faults.Commits()
+		for range 10 {
+			h.clock.Advance(noteIdle)
+			h.index(t)
+		}
+		require.Equal(t, commits, h.faults.Commits(), "nothing happens, so there is nothing to note")
+
+		m := h.say(t, "ada", "*", "late word")
+		require.Equal(t, 1, lookedAt())
+		h.index(t)
+		h.finds(t, "ada", "late", m)
 	})
 }

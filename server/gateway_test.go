@@ -144,8 +144,8 @@ func TestListsAreBareArraysOrObjectsAsTheContractSays(t *testing.T) {
 			`{"root":null,"messages":[],"participants":[],"last_position":0,"next_cursor":null,"reactions":[],"claim":null,"bounded":false}`, &openintentv1.Thread{}},
 		{openintentv1.MessageService_GetInbox_FullMethodName, "/v1/agents/a/inbox",
 			`{"items":[],"unread_count":0,"unanswered_count":0,"next_cursor":null,"bounded":false,"counts_bounded":false}`, &openintentv1.Inbox{}},
-		{openintentv1.IntentService_ListIntents_FullMethodName, "/v1/intents", `{"intents":[],"total":0,"next_cursor":null}`, &openintentv1.ListIntentsResponse{}},
-		{openintentv1.AgentService_ListAgents_FullMethodName, "/v1/agents", `{"agents":[],"total":0,"next_cursor":null}`, &openintentv1.ListAgentsResponse{}},
+		{openintentv1.IntentService_ListIntents_FullMethodName, "/v1/intents", `{"intents":[],"total":0,"next_cursor":null,"total_bounded":false,"bounded":false}`, &openintentv1.ListIntentsResponse{}},
+		{openintentv1.AgentService_ListAgents_FullMethodName, "/v1/agents", `{"agents":[],"total":0,"next_cursor":null,"total_bounded":false}`, &openintentv1.ListAgentsResponse{}},
 	} {
 		r.gives(test.method, test.response)
 		got := r.call(t, "GET", test.path, "")

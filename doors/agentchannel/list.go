@@ -2,15 +2,12 @@ package agentchannel
 
 import (
 	"context"
-	"math"
 	"net/url"
 	"slices"
-	"strconv"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -51,25 +48,17 @@ type Listed struct {
 	LastEventAt string `json:"last_event_at,omitempty"`
 }
 
-// errCursor refuses a cursor that no page had.
-var errCursor = fault.BadField("cursor", "is none of this list; leave it out to begin anew.")
-
 // List lists a page of the channels with an address that the caller may see: those to which its key is kept, and those of its intents. Those
-// of newer intents come first, and of one intent the newer ones. A cursor counts the intents that are left, oldest first, so that no new one
-// moves a channel to another page.
+// of newer intents come first, and of one intent the newer ones. A cursor is one of the list of intents, so no new intent moves a channel to
+// another page.
 func (d *Desk) List(ctx context.Context, closedToo bool, cursor string) (*Listing, error) {
 	l := &lister{desk: d, closedToo: closedToo, Listing: Listing{Channels: []Listed{}}}
-	left := int32(math.MaxInt32)
-	if cursor != "" {
-		given, err := strconv.ParseInt(cursor, 10, 32)
-		if err != nil || given < 1 {
-			return nil, errCursor
+	if cursor == "" {
+		if err := l.kept(ctx); err != nil {
+			return nil, err
 		}
-		left = int32(given)
-	} else if err := l.kept(ctx); err != nil {
-		return nil, err
 	}
-	err := l.intents(ctx, left)
+	err := l.intents(ctx, cursor)
 	return &l.Listing, err
 }
 
@@ -95,33 +84,59 @@ func (l *lister) kept(ctx context.Context) error {
 	return nil
 }
 
-// intents adds the channels of the caller's intents, of which so many are left, newest first.
-func (l *lister) intents(ctx context.Context, left int32) error {
-	call := l.desk.Caller.Intents.ListIntents
-	counted, err := call(ctx, &openintentv1.ListIntentsRequest{Limit: new(int32(1))})
-	if err != nil {
-		return err
-	}
-	left = int32(min(int64(left), counted.GetTotal()))
-	for looked := 0; left > 0; {
-		first := max(0, left-intentsPerPage)
-		page, err := call(ctx, &openintentv1.ListIntentsRequest{Limit: new(left - first), Offset: &first})
+// intents adds the channels of the caller's intents after a cursor, newest first.
+func (l *lister) intents(ctx context.Context, cursor string) error {
+	for looked := 0; ; {
+		page, err := l.page(ctx, cursor, intentsPerPage)
 		if err != nil {
 			return err
 		}
-		for _, intent := range slices.Backward(page.GetIntents()) {
-			if len(l.Channels) >= listed || looked == mostIntents {
-				l.More, l.NextCursor = true, strconv.Itoa(int(left))
-				return nil
-			}
+		intents := page.GetIntents()
+		for i, intent := range intents {
 			if err := l.intent(ctx, intent.GetId()); err != nil {
 				return err
 			}
-			left, looked = left-1, looked+1
+			if looked++; len(l.Channels) < listed && looked < mostIntents {
+				continue
+			}
+			if next := page.NextCursor; i < len(intents)-1 {
+				l.NextCursor, err = l.after(ctx, cursor, intents[:i+1])
+			} else if next != nil {
+				l.NextCursor = *next
+			}
+			l.More = l.NextCursor != ""
+			return err
 		}
-		left = first
+		if cursor = page.GetNextCursor(); cursor == "" {
+			return nil
+		}
 	}
-	return nil
+}
+
+// page reads a page of the caller's intents after a cursor, newest first.
+func (l *lister) page(ctx context.Context, cursor string, limit int) (*openintentv1.ListIntentsResponse, error) {
+	request := &openintentv1.ListIntentsRequest{Limit: new(int32(limit)), Order: new("desc")}
+	if cursor != "" {
+		request.Cursor = &cursor
+	}
+	return l.desk.Caller.Intents.ListIntents(ctx, request)
+}
+
+// after returns the cursor after some intents that begin a page. If intents have been made since that page was read, they are in front of the
+// others, and the cursor is further back.
+func (l *lister) after(ctx context.Context, cursor string, intents []*openintentv1.Intent) (next string, err error) {
+	last := intents[len(intents)-1].GetId()
+	for limit := len(intents); limit < len(intents)+intentsPerPage; limit++ {
+		page, err := l.page(ctx, cursor, limit)
+		if err != nil {
+			return "", err
+		}
+		next = page.GetNextCursor()
+		if read := page.GetIntents(); len(read) > 0 && read[len(read)-1].GetId() == last {
+			break
+		}
+	}
+	return next, nil
 }
 
 // intent adds the channels of one intent, the newest first.

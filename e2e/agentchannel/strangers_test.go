@@ -109,6 +109,11 @@ func TestAListLeadsOn(t *testing.T) {
 		for i := range 60 {
 			made = append(made, ann.open(t, fmt.Sprint("Own ", i)))
 		}
+		late := ann.does(t, 201, "POST", "", `{"title": "Late"}`)
+		made = append(made, late["id"])
+		for i := range 3 { // so that a page ends amid a page of intents
+			made = append(made, ann.does(t, 201, "POST", "", fmt.Sprintf(`{"title": "Late %d", "intent_id": %q}`, i, late["intent_id"]))["id"])
+		}
 		slices.Reverse(made)
 		page := ann.does(t, 200, "GET", "", "")
 		require.Equal(t, made[:50], ids(list(t, page, "channels")))

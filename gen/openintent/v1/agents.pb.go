@@ -835,10 +835,12 @@ type ListAgentsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// By agent id.
 	Agents []*Agent `protobuf:"bytes,1,rep,name=agents,proto3" json:"agents,omitempty"`
-	// How many such agents there are in all.
+	// How many such agents there are in all, at most 10,000.
 	Total int64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
 	// The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
-	NextCursor    *string `protobuf:"bytes,3,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
+	NextCursor *string `protobuf:"bytes,3,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
+	// True if the count ended at 10,000: there may be more than `total`.
+	TotalBounded  bool `protobuf:"varint,4,opt,name=total_bounded,json=totalBounded,proto3" json:"total_bounded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -892,6 +894,13 @@ func (x *ListAgentsResponse) GetNextCursor() string {
 		return *x.NextCursor
 	}
 	return ""
+}
+
+func (x *ListAgentsResponse) GetTotalBounded() bool {
+	if x != nil {
+		return x.TotalBounded
+	}
+	return false
 }
 
 // UpdateAgentStatusRequest moves an agent along its lifecycle.
@@ -1583,12 +1592,13 @@ const file_openintent_v1_agents_proto_rawDesc = "" +
 	"\b_role_idB\x19\n" +
 	"\x17_min_available_capacityB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_cursor\"\x8e\x01\n" +
+	"\a_cursor\"\xb3\x01\n" +
 	"\x12ListAgentsResponse\x12,\n" +
 	"\x06agents\x18\x01 \x03(\v2\x14.openintent.v1.AgentR\x06agents\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x03R\x05total\x12$\n" +
 	"\vnext_cursor\x18\x03 \x01(\tH\x00R\n" +
-	"nextCursor\x88\x01\x01B\x0e\n" +
+	"nextCursor\x88\x01\x01\x12#\n" +
+	"\rtotal_bounded\x18\x04 \x01(\bR\ftotalBoundedB\x0e\n" +
 	"\f_next_cursor\"\xb4\x02\n" +
 	"\x18UpdateAgentStatusRequest\x12\x1e\n" +
 	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\x12A\n" +

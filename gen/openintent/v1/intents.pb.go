@@ -414,10 +414,13 @@ type ListIntentsRequest struct {
 	Status *IntentStatus `protobuf:"varint,1,opt,name=status,proto3,enum=openintent.v1.IntentStatus,oneof" json:"status,omitempty"`
 	// Page size, 1 to 1,000; 50 when absent. A page also ends at 3 MiB.
 	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// How many to skip; 0 when absent. Not together with cursor, which is better for a list that grows meanwhile.
+	// How many to skip; 0 when absent. It costs more the larger it is, and counts anew each time. Not together with cursor, which costs the same
+	// on each page. A page that begins with an offset has a next_cursor as well.
 	Offset *int32 `protobuf:"varint,3,opt,name=offset,proto3,oneof" json:"offset,omitempty"`
 	// next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
-	Cursor        *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	Cursor *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	// `asc` for the oldest first or `desc` for the newest first; `asc` when absent.
+	Order         *string `protobuf:"bytes,5,opt,name=order,proto3,oneof" json:"order,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -480,15 +483,28 @@ func (x *ListIntentsRequest) GetCursor() string {
 	return ""
 }
 
+func (x *ListIntentsRequest) GetOrder() string {
+	if x != nil && x.Order != nil {
+		return *x.Order
+	}
+	return ""
+}
+
 // ListIntentsResponse is a page of intents.
 type ListIntentsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The page.
 	Intents []*Intent `protobuf:"bytes,1,rep,name=intents,proto3" json:"intents,omitempty"`
-	// How many readable intents there are in all.
+	// How many readable intents there are in all, at most 10,000.
 	Total int64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
 	// The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
-	NextCursor    *string `protobuf:"bytes,3,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
+	NextCursor *string `protobuf:"bytes,3,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
+	// True if the count ended at 10,000, or because it had looked at 10,000 intents of the status of which the caller may not read all: there
+	// may be more than `total`.
+	TotalBounded bool `protobuf:"varint,4,opt,name=total_bounded,json=totalBounded,proto3" json:"total_bounded,omitempty"`
+	// True if the page ended because it had looked at 10,000 intents of the status, of which the caller may read few. Such a page may be empty,
+	// and `next_cursor` leads on. It needs both more than 10,000 intents of the status and more than 10,000 that the caller may read.
+	Bounded       bool `protobuf:"varint,5,opt,name=bounded,proto3" json:"bounded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -542,6 +558,20 @@ func (x *ListIntentsResponse) GetNextCursor() string {
 		return *x.NextCursor
 	}
 	return ""
+}
+
+func (x *ListIntentsResponse) GetTotalBounded() bool {
+	if x != nil {
+		return x.TotalBounded
+	}
+	return false
+}
+
+func (x *ListIntentsResponse) GetBounded() bool {
+	if x != nil {
+		return x.Bounded
+	}
+	return false
 }
 
 // GetIntentRequest names an intent.
@@ -1176,23 +1206,27 @@ const file_openintent_v1_intents_proto_rawDesc = "" +
 	"_parent_idB\t\n" +
 	"\a_statusB\r\n" +
 	"\v_confidenceB\x11\n" +
-	"\x0f_default_policy\"\xf9\x01\n" +
+	"\x0f_default_policy\"\xb0\x02\n" +
 	"\x12ListIntentsRequest\x12D\n" +
 	"\x06status\x18\x01 \x01(\x0e2\x1b.openintent.v1.IntentStatusB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x00R\x06status\x88\x01\x01\x12%\n" +
 	"\x05limit\x18\x02 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x01R\x05limit\x88\x01\x01\x12$\n" +
 	"\x06offset\x18\x03 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x02R\x06offset\x88\x01\x01\x12%\n" +
-	"\x06cursor\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x03R\x06cursor\x88\x01\x01B\t\n" +
+	"\x06cursor\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x03R\x06cursor\x88\x01\x01\x12+\n" +
+	"\x05order\x18\x05 \x01(\tB\x10\xbaH\rr\vR\x03ascR\x04descH\x04R\x05order\x88\x01\x01B\t\n" +
 	"\a_statusB\b\n" +
 	"\x06_limitB\t\n" +
 	"\a_offsetB\t\n" +
-	"\a_cursor\"\x92\x01\n" +
+	"\a_cursorB\b\n" +
+	"\x06_order\"\xd1\x01\n" +
 	"\x13ListIntentsResponse\x12/\n" +
 	"\aintents\x18\x01 \x03(\v2\x15.openintent.v1.IntentR\aintents\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x03R\x05total\x12$\n" +
 	"\vnext_cursor\x18\x03 \x01(\tH\x00R\n" +
-	"nextCursor\x88\x01\x01B\x0e\n" +
+	"nextCursor\x88\x01\x01\x12#\n" +
+	"\rtotal_bounded\x18\x04 \x01(\bR\ftotalBounded\x12\x18\n" +
+	"\abounded\x18\x05 \x01(\bR\aboundedB\x0e\n" +
 	"\f_next_cursor\"4\n" +
 	"\x10GetIntentRequest\x12 \n" +
 	"\tintent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\bintentId\"\x8c\x01\n" +

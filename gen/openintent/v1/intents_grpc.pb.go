@@ -39,7 +39,7 @@ type IntentServiceClient interface {
 	// CreateIntent makes an intent, which is `draft` unless a status is given. Everyone with a key may call it. A default policy restricts
 	// access to the intent from the beginning.
 	CreateIntent(ctx context.Context, in *CreateIntentRequest, opts ...grpc.CallOption) (*Intent, error)
-	// ListIntents lists the intents that the caller may read, oldest first.
+	// ListIntents lists the intents that the caller may read, oldest first unless asked otherwise.
 	ListIntents(ctx context.Context, in *ListIntentsRequest, opts ...grpc.CallOption) (*ListIntentsResponse, error)
 	// GetIntent gives one intent. Without read access the call is PERMISSION_DENIED.
 	GetIntent(ctx context.Context, in *GetIntentRequest, opts ...grpc.CallOption) (*Intent, error)
@@ -156,7 +156,7 @@ type IntentServiceServer interface {
 	// CreateIntent makes an intent, which is `draft` unless a status is given. Everyone with a key may call it. A default policy restricts
 	// access to the intent from the beginning.
 	CreateIntent(context.Context, *CreateIntentRequest) (*Intent, error)
-	// ListIntents lists the intents that the caller may read, oldest first.
+	// ListIntents lists the intents that the caller may read, oldest first unless asked otherwise.
 	ListIntents(context.Context, *ListIntentsRequest) (*ListIntentsResponse, error)
 	// GetIntent gives one intent. Without read access the call is PERMISSION_DENIED.
 	GetIntent(context.Context, *GetIntentRequest) (*Intent, error)

@@ -158,14 +158,16 @@ class ListAgentsRequest(_message.Message):
     def __init__(self, status: _Optional[_Union[AgentStatus, str]] = ..., role_id: _Optional[str] = ..., capabilities: _Optional[_Iterable[str]] = ..., min_available_capacity: _Optional[int] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ListAgentsResponse(_message.Message):
-    __slots__ = ("agents", "total", "next_cursor")
+    __slots__ = ("agents", "total", "next_cursor", "total_bounded")
     AGENTS_FIELD_NUMBER: _ClassVar[int]
     TOTAL_FIELD_NUMBER: _ClassVar[int]
     NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_BOUNDED_FIELD_NUMBER: _ClassVar[int]
     agents: _containers.RepeatedCompositeFieldContainer[Agent]
     total: int
     next_cursor: str
-    def __init__(self, agents: _Optional[_Iterable[_Union[Agent, _Mapping]]] = ..., total: _Optional[int] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+    total_bounded: bool
+    def __init__(self, agents: _Optional[_Iterable[_Union[Agent, _Mapping]]] = ..., total: _Optional[int] = ..., next_cursor: _Optional[str] = ..., total_bounded: bool = ...) -> None: ...
 
 class UpdateAgentStatusRequest(_message.Message):
     __slots__ = ("agent_id", "status", "expected_version", "reason", "status_note")

@@ -91,26 +91,32 @@ class CreateIntentRequest(_message.Message):
     def __init__(self, title: _Optional[str] = ..., description: _Optional[str] = ..., constraints: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., state: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., created_by: _Optional[str] = ..., parent_intent_id: _Optional[str] = ..., parent_id: _Optional[str] = ..., depends_on: _Optional[_Iterable[str]] = ..., status: _Optional[_Union[IntentStatus, str]] = ..., governance_policy: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confidence: _Optional[float] = ..., default_policy: _Optional[_Union[_access_pb2.AccessPolicy, str]] = ...) -> None: ...
 
 class ListIntentsRequest(_message.Message):
-    __slots__ = ("status", "limit", "offset", "cursor")
+    __slots__ = ("status", "limit", "offset", "cursor", "order")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     OFFSET_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
     status: IntentStatus
     limit: int
     offset: int
     cursor: str
-    def __init__(self, status: _Optional[_Union[IntentStatus, str]] = ..., limit: _Optional[int] = ..., offset: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+    order: str
+    def __init__(self, status: _Optional[_Union[IntentStatus, str]] = ..., limit: _Optional[int] = ..., offset: _Optional[int] = ..., cursor: _Optional[str] = ..., order: _Optional[str] = ...) -> None: ...
 
 class ListIntentsResponse(_message.Message):
-    __slots__ = ("intents", "total", "next_cursor")
+    __slots__ = ("intents", "total", "next_cursor", "total_bounded", "bounded")
     INTENTS_FIELD_NUMBER: _ClassVar[int]
     TOTAL_FIELD_NUMBER: _ClassVar[int]
     NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_BOUNDED_FIELD_NUMBER: _ClassVar[int]
+    BOUNDED_FIELD_NUMBER: _ClassVar[int]
     intents: _containers.RepeatedCompositeFieldContainer[Intent]
     total: int
     next_cursor: str
-    def __init__(self, intents: _Optional[_Iterable[_Union[Intent, _Mapping]]] = ..., total: _Optional[int] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+    total_bounded: bool
+    bounded: bool
+    def __init__(self, intents: _Optional[_Iterable[_Union[Intent, _Mapping]]] = ..., total: _Optional[int] = ..., next_cursor: _Optional[str] = ..., total_bounded: bool = ..., bounded: bool = ...) -> None: ...
 
 class GetIntentRequest(_message.Message):
     __slots__ = ("intent_id",)
