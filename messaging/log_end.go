@@ -56,4 +56,6 @@ func (e LogEnd) Lost(now intents.State, times EntryTimes) bool {
 }
 
 // replaced reports whether a newer entry has the place of the last one.
-func (e LogEnd) replaced(times EntryTimes) bool { return times[[2]int64{e.IntentNo, e.Position}] > e.At }
+func (e LogEnd) replaced(times EntryTimes) bool {
+	return times[[2]int64{e.IntentNo, e.Position}] > e.At
+}
