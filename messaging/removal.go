@@ -33,9 +33,11 @@ func (s *Service) schedulePurge(tx *database.Tx, head *intents.Head, _ time.Time
 }
 
 // remove deletes doomed messages with everything recorded of them, a bounded number in each transaction, and ends the piece
-// of work with the last. It finds them before it locks the intent, because doomed messages stay doomed.
+// of work with the last. It finds them before it locks the intent, because doomed messages stay doomed. Nobody waits for that, so it rests
+// after each transaction for as long as that took.
 func (s *Service) remove(ctx context.Context, w writing.Work, d doomed) error {
 	for after := int64(0); ; {
+		began := time.Now()
 		var positions []int64
 		err := s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
 			positions, err = d.find(tx, after)
@@ -61,6 +63,9 @@ func (s *Service) remove(ctx context.Context, w writing.Work, d doomed) error {
 			return err
 		}
 		after = positions[len(positions)-1]
+		if err := s.rest(ctx, time.Since(began)); err != nil {
+			return err
+		}
 	}
 }
 

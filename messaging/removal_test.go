@@ -20,6 +20,26 @@ func (h *house) leftOf(t require.TestingT, intentNo int64) (messages, receipts, 
 		h.rows(t, "open_requests", "intent_no = ?", intentNo)
 }
 
+// A sweep that removes much rests after each piece, and leaves the rest to a later one if it has to end meanwhile.
+func TestARemovalRests(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		h.fill(t, id, "alice", 2*sweepBatch)
+		h.deleteChannel(t, id)
+		rests := 0
+		h.messaging.rest = func(_ context.Context, worked time.Duration) error {
+			require.Positive(t, worked)
+			if rests++; rests == 2 {
+				return context.Canceled
+			}
+			return nil
+		}
+		require.ErrorIs(t, h.messaging.sweepWork(context.Background(), writing.WorkRemoval, ""), context.Canceled)
+		require.NoError(t, h.messaging.sweepWork(context.Background(), writing.WorkRemoval, ""))
+		require.Zero(t, h.rows(t, "pending_work", "kind = 'removal'"))
+	})
+}
+
 func TestDeletedChannelIsRemovedInPieces(t *testing.T) {
 	eachFaultyEngine(t, func(t *testing.T, h *house, f *faults) {
 		intentID := h.intent(t)

@@ -86,6 +86,8 @@ type Service struct {
 	logger          *slog.Logger
 	maxPayloadBytes int
 	retention       time.Duration
+	// rest lets others have the database after a portion of work that took so long.
+	rest func(ctx context.Context, worked time.Duration) error
 	lookAgain       time.Duration
 	lookedAt        int
 	refusal         func(error) *status.Status
@@ -126,6 +128,7 @@ func New(cfg Config) *Service {
 		reader:          reading.Reader{Intents: cfg.Intents, Channels: cfg.Channels},
 		maxPayloadBytes: orDefault(cfg.MaxPayloadBytes, defaultMaxPayloadBytes),
 		retention:       orDefault(cfg.Retention, defaultRetention),
+		rest:            loop.Rest,
 		lookAgain:       orDefault(cfg.LookAgain, defaultLookAgain),
 		lookedAt:        orDefault(cfg.LookedAt, maxLookedAt),
 		refusal:         cfg.Refusal,

@@ -8,6 +8,7 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	"openintent/intents"
+	"openintent/loop"
 	"openintent/messaging/message"
 )
 
@@ -197,19 +198,12 @@ func (x *indexer) index(ctx context.Context, l list, until time.Time) (whole boo
 	return whole, nil
 }
 
-// rest leaves the database to others for as long as the index had it, if there is much to do.
+// rest lets others have the database between portions, if there is much to do.
 func (x *indexer) rest(ctx context.Context, worked time.Duration) error {
 	if !x.far {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(min(worked, time.Second))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return loop.Rest(ctx, worked)
 }
 
 // settle notes that the index has all that a list found, unless it noted that just now. It also notes that nothing was behind, as long as

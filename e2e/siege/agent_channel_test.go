@@ -44,26 +44,13 @@ func TestThePageOfAChannelTakesLittle(t *testing.T) {
 		for _, form := range []string{"json", "yaml", "md"} {
 			for i := range size(1, 8) {
 				all.Go(func() {
-					began := time.Now()
-					request, err := guest.Request(t.Context(), "GET", page+"?format="+form, "")
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					response, err := h.HTTP.Do(request)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					defer func() { _ = response.Body.Close() }()
-					read, err := io.Copy(io.Discard, response.Body)
-					if err != nil || response.StatusCode != http.StatusOK && response.StatusCode != http.StatusTooManyRequests {
-						t.Error(response.StatusCode, err)
-						return
-					}
-					if response.StatusCode == http.StatusOK {
-						longest.Store(form, read)
-						slowest.Store(fmt.Sprint(form, i), time.Since(began))
+					for status := http.StatusTooManyRequests; status == http.StatusTooManyRequests && t.Context().Err() == nil; {
+						began := time.Now()
+						var read int64
+						if status, read = readPage(t, h, guest, page+"?format="+form); status == http.StatusOK {
+							longest.Store(form, read)
+							slowest.Store(fmt.Sprint(form, i), time.Since(began))
+						}
 					}
 				})
 			}
@@ -84,4 +71,24 @@ func TestThePageOfAChannelTakesLittle(t *testing.T) {
 		figure(t, "pages of an agent channel, %d at once: slowest %v, RSS %d MiB before, %d MiB after", 3*size(1, 8), took.Round(time.Millisecond), before, peak)
 		require.Less(t, peak-before, channelMiB)
 	})
+}
+
+// readPage returns the status of a page, which is 200 or, while the key has too many answers under way, 429, and how long the page is.
+func readPage(t *testing.T, h *harness.Server, by *harness.Caller, path string) (status int, length int64) {
+	request, err := by.Request(t.Context(), "GET", path, "")
+	if err != nil {
+		t.Error(err)
+		return 0, 0
+	}
+	response, err := h.HTTP.Do(request)
+	if err != nil {
+		t.Error(err)
+		return 0, 0
+	}
+	defer func() { _ = response.Body.Close() }()
+	length, err = io.Copy(io.Discard, response.Body)
+	if err != nil || response.StatusCode != http.StatusOK && response.StatusCode != http.StatusTooManyRequests {
+		t.Error(response.StatusCode, err)
+	}
+	return response.StatusCode, length
 }
