@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"openintent/database"
 	"openintent/fault"
@@ -71,6 +72,45 @@ func TestDeletedChannelIsRemovedInPieces(t *testing.T) {
 			h.rows(t, "events", "intent_no = ? AND event_type = 'channel_message'", key.IntentNo), "the log stays")
 		h.requireChain(t, sibling)
 	})
+}
+
+// A sweep rests after each batch, whatever it removes, and ends when its context ends in a rest.
+func TestSweepsRestBetweenTheirBatches(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, h *house, id string){
+		"a deleted channel": func(t *testing.T, h *house, id string) { h.deleteChannel(t, id) },
+		"an ended intent": func(t *testing.T, h *house, id string) {
+			h.setStatus(t, h.channel(t, id).GetIntentId(), completed)
+			h.clock.Advance(25 * time.Hour)
+		},
+		"evicted messages": func(t *testing.T, h *house, id string) {
+			_, err := h.channels.UpdateChannel(asOperator(), &openintentv1.UpdateChannelRequest{
+				Channel:    &openintentv1.Channel{Id: id, Options: &optionsInput{MaxMessages: ptr(int64(1))}},
+				UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"options.max_messages"}},
+			})
+			require.NoError(t, err)
+			h.clock.Advance(time.Hour)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachEngine(t, func(t *testing.T, h *house) {
+				id := h.create(t, &createRequest{IntentId: h.intent(t), Options: &optionsInput{MaxMessages: ptr(int64(100_000))}})
+				key := h.key(t, id)
+				h.fill(t, id, "alice", 2*sweepBatch+2)
+				end(t, h, id)
+				ctx, cancel := context.WithCancel(context.Background())
+				var left []int
+				h.messaging.rest = func(ctx context.Context, _ time.Duration) error {
+					messages, _, _ := h.leftOf(t, key.IntentNo)
+					if left = append(left, messages); len(left) == 2 {
+						cancel()
+					}
+					return ctx.Err()
+				}
+				require.ErrorIs(t, h.messaging.Sweep(ctx), context.Canceled)
+				require.Equal(t, []int{sweepBatch + 2, 2}, left)
+			})
+		})
+	}
 }
 
 func TestMessagesAreKeptForTheRetentionAndNoLonger(t *testing.T) {

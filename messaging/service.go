@@ -103,8 +103,10 @@ type Service struct {
 	piles   *piles
 
 	followAgent AgentFollower
-	onPurged    []func(tx *database.Tx, intentNo int64) error
-	onRemoved   []func(intentNo int64, positions []int64) database.Statement
+	// rest is what a sweep does between its pieces (sweep.go).
+	rest      func(ctx context.Context, worked time.Duration) error
+	onPurged  []func(tx *database.Tx, intentNo int64) error
+	onRemoved []func(intentNo int64, positions []int64) database.Statement
 }
 
 // New makes the room, and registers what must happen here when a channel closes, an agent leaves or access changes.
@@ -130,6 +132,7 @@ func New(cfg Config) *Service {
 		lookedAt:        orDefault(cfg.LookedAt, maxLookedAt),
 		refusal:         cfg.Refusal,
 		hub:             wake.NewHub(),
+		rest:            loop.Rest,
 	}
 	if cfg.Notifications {
 		s.relay = wake.NewRelay(s.db, s.logger, cfg.ObserveNotifications, s.hub)

@@ -8,6 +8,7 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	"openintent/intents"
+	"openintent/loop"
 	"openintent/messaging/message"
 )
 
@@ -202,14 +203,7 @@ func (x *indexer) rest(ctx context.Context, worked time.Duration) error {
 	if !x.far {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(min(worked, time.Second))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return loop.Rest(ctx, worked)
 }
 
 // settle notes that the index has all that a list found, unless it noted that just now. It also notes that nothing was behind, as long as
