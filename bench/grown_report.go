@@ -68,8 +68,8 @@ func (g *grownRun) report(ctx context.Context) error {
 	table := g.found.table(g.engines)
 	fmt.Print(table)
 	var page strings.Builder
-	fmt.Fprintf(&page, "# Growth\n\n`bench growth -size %s`: %d messages and %d intents. Medians, in milliseconds; \"empty\" has %d messages.\n\n",
-		g.size.name, g.size.messages, g.size.intents, grownUnread)
+	fmt.Fprintf(&page, "# Growth\n\n`bench growth -size %s`: %d messages and %d intents. Medians, in milliseconds; \"empty\" has %d messages and %d intents.\n\n",
+		g.size.name, g.size.messages, g.size.intents, grownUnread, busyIntents)
 	for _, fact := range describeMachine(ctx, &comparison{plan: g.plan}) {
 		fmt.Fprintf(&page, "- %s: %s\n", fact.name, fact.value)
 	}

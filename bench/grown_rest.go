@@ -38,7 +38,7 @@ func (w *grownWorld) measureIdle(ctx context.Context, filled bool) error {
 // measureRetention ends some of the busy intents, and goes on with a server that keeps nothing of ended intents. It measures one sender
 // from the first removal to the last, and then alone.
 func (w *grownWorld) measureRetention(ctx context.Context, url string) error {
-	for _, id := range w.busyIDs[:endedIntents] {
+	for _, id := range w.ids[:endedIntents] {
 		intent, err := w.intents.GetIntent(as(ctx, asker), &openintentv1.GetIntentRequest{IntentId: id})
 		if err != nil {
 			return err

@@ -33,10 +33,11 @@ type grownWorld struct {
 	// ordinary and longest are channels with a thread each, whose first messages are theirs; unread is a channel for what agents receive.
 	ordinary, longest, unread     string
 	ordinaryThread, longestThread string
-	busyIDs                       []string
-	perBusy                       int
-	messages                      openintentv1.MessageServiceClient
-	intents                       openintentv1.IntentServiceClient
+	// ids and channels are those of the intents that are filled; the first ones, which are there from the beginning, become busy.
+	ids, channels []string
+	perBusy       int
+	messages      openintentv1.MessageServiceClient
+	intents       openintentv1.IntentServiceClient
 }
 
 // begin starts a server and stores in it what is measured.
@@ -69,6 +70,10 @@ func (w *grownWorld) restart(ctx context.Context, url string, environment ...str
 }
 
 func (w *grownWorld) prepare(ctx context.Context) error {
+	w.ids, w.channels = make([]string, w.run.size.intents), make([]string, w.run.size.intents)
+	if err := w.newIntents(ctx, 0, busyIntents); err != nil {
+		return err
+	}
 	for _, into := range []*string{&w.ordinary, &w.longest, &w.unread} {
 		_, channel, err := w.newIntent(ctx)
 		if err != nil {
@@ -98,6 +103,14 @@ func (w *grownWorld) prepare(ctx context.Context) error {
 		return grownMessage(w.unread, to, n)
 	})
 	return err
+}
+
+// newIntents makes those of the intents that are filled from one number up to another one.
+func (w *grownWorld) newIntents(ctx context.Context, from, to int) error {
+	return inParallel(to-from, func(i int) (err error) {
+		w.ids[from+i], w.channels[from+i], err = w.newIntent(ctx)
+		return err
+	})
 }
 
 // newIntent makes an intent with a channel. The agent that is everywhere takes part in it.
@@ -135,11 +148,7 @@ func grownMessage(channel, to string, n int) *openintentv1.SendMessageRequest {
 func (w *grownWorld) fill(ctx context.Context) error {
 	size := w.run.size
 	w.run.say("%s: making %d intents", w.engine, size.intents)
-	ids, channels := make([]string, size.intents), make([]string, size.intents)
-	if err := inParallel(size.intents, func(i int) (err error) {
-		ids[i], channels[i], err = w.newIntent(ctx)
-		return err
-	}); err != nil {
+	if err := w.newIntents(ctx, busyIntents, size.intents); err != nil {
 		return err
 	}
 	agents := max(100, size.messages/1_000)
@@ -149,9 +158,9 @@ func (w *grownWorld) fill(ctx context.Context) error {
 		messages int
 		channels []string
 	}{
-		{"all intents", size.messages / 10, channels},
+		{"all intents", size.messages / 10, w.channels},
 		{"the longest channel", size.messages / 10, []string{w.longest}},
-		{"busy intents", size.messages * 8 / 10, channels[:busyIntents]},
+		{"busy intents", size.messages * 8 / 10, w.channels[:busyIntents]},
 	} {
 		w.run.say("%s: sending %d messages to %s", w.engine, part.messages, part.name)
 		times, err := w.sendAll(ctx, part.messages, func(n int) *openintentv1.SendMessageRequest {
@@ -165,7 +174,7 @@ func (w *grownWorld) fill(ctx context.Context) error {
 			w.note(rowFilling, true, times.last)
 		}
 	}
-	w.busyIDs, w.perBusy = ids[:busyIntents], size.messages*8/10/busyIntents
+	w.perBusy = size.messages * 8 / 10 / busyIntents
 	return nil
 }
 
