@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -23,6 +24,8 @@ const (
 	childAlone    = "OPENINTENT_BENCH_ALONE"
 	modeServer    = "server"
 	modeEcho      = "echo"
+	// childRetention sets the child's retention. The child then counts the statements that remove messages.
+	childRetention = "OPENINTENT_BENCH_RETENTION"
 )
 
 // addresses are printed by a child process on its first line of output.
@@ -47,6 +50,10 @@ func serveChild(mode string) error {
 	go func() {
 		defer stop()
 		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			if lines.Text() == askRemovals {
+				_ = json.NewEncoder(os.Stdout).Encode(removals.Load())
+				continue
+			}
 			_ = json.NewEncoder(os.Stdout).Encode(consumed())
 		}
 	}()
@@ -61,6 +68,13 @@ func serveChild(mode string) error {
 	cfg.Search = os.Getenv(childSearch) == ""
 	cfg.WebhookAllowedNetworks = "127.0.0.0/8"
 	cfg.Notifications = os.Getenv(childAlone) == ""
+	if text := os.Getenv(childRetention); text != "" {
+		retention, err := time.ParseDuration(text)
+		if err != nil {
+			return err
+		}
+		cfg.Retention, cfg.Hooks.Statement = retention, countRemovals
+	}
 	return server.Run(ctx, cfg, func(at server.Addresses) { announce(addresses{HTTP: at.HTTP, GRPC: at.GRPC}) })
 }
 
@@ -75,6 +89,19 @@ func consumed() consumption {
 		InUse: int64(memory.HeapAlloc + memory.StackInuse), Resident: resident(), Goroutines: runtime.NumGoroutine(),
 		Before: before, After: processor(), Allocations: memory.Mallocs, Allocated: memory.TotalAlloc,
 	}
+}
+
+// askRemovals is the line that asks a child process for its removals, which it prints at once.
+const askRemovals = "removals"
+
+// removals is how many statements have removed messages.
+var removals atomic.Int64
+
+func countRemovals(_ context.Context, text string) func() {
+	if strings.HasPrefix(text, "DELETE FROM messages ") {
+		removals.Add(1)
+	}
+	return nil
 }
 
 // processor returns the processor time that the process has used.
@@ -103,4 +130,12 @@ func (t *target) consumption() (c consumption, err error) {
 		return c, err
 	}
 	return c, t.output.Decode(&c)
+}
+
+// removals asks the child process how many statements have removed messages.
+func (t *target) removals() (count int64, err error) {
+	if _, err := fmt.Fprintln(t.input, askRemovals); err != nil {
+		return count, err
+	}
+	return count, t.output.Decode(&count)
 }

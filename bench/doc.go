@@ -15,6 +15,8 @@
 //     in a separate process and reports its own use after a garbage collection, so the figures contain nothing of the
 //     clients.
 //
+// bench growth measures calls on an empty database and on a filled one, up to ten million messages (grown.go).
+//
 // bench search measures searches, on a database of a million messages that it keeps (search.go).
 //
 // Clients, servers and databases share the machine. Machines are noisy: compare within a run, by the medians of its rounds.

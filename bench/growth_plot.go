@@ -14,9 +14,9 @@ const (
 	plotLeft, plotRight, plotTop, plotBottom = 70, 210, 40, 50
 )
 
-var plotColors = []string{"#1f6fb4", "#d1661e", "#3a8f3a", "#8a4fb0"}
+var plotColors = []string{"#1f6fb4", "#d1661e", "#3a8f3a", "#8a4fb0", "#b03a5b", "#4f9fb0", "#8c7a2b", "#555555"}
 
-// curve is one line of a plot: microseconds at each size.
+// curve is one line of a plot: what it has at each size.
 type curve struct {
 	name   string
 	sizes  []int
@@ -37,7 +37,7 @@ func (c *comparison) plotGrowth() (names []string, err error) {
 			continue
 		}
 		name := "growth-" + strings.ReplaceAll(what, " ", "-") + ".svg"
-		picture := plot("Cost of a message by number of "+what, what, curves)
+		picture := plot("Cost of a message by number of "+what, what, "µs a message", curves)
 		err := os.WriteFile(filepath.Join(c.output, name), []byte(picture), 0o644) //nolint:gosec // results are for everybody
 		if err != nil {
 			return nil, err
@@ -57,7 +57,7 @@ func (c *comparison) curve(r row, name string, of func(measurement) float64) cur
 }
 
 // plot draws curves over sizes that grow by factors of ten.
-func plot(title, what string, curves []curve) string {
+func plot(title, what, unit string, curves []curve) string {
 	highest, smallest, largest := 0.0, curves[0].sizes[0], curves[0].sizes[0]
 	for _, drawn := range curves {
 		for i, size := range drawn.sizes {
@@ -84,8 +84,8 @@ func plot(title, what string, curves []curve) string {
 		fmt.Fprintf(&b, `<line x1="%d" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#ddd"/>`+"\n", plotLeft, y(value), plotLeft+across, y(value))
 		fmt.Fprintf(&b, `<text x="%d" y="%.1f" text-anchor="end">%g</text>`+"\n", plotLeft-6, y(value)+4, value)
 	}
-	fmt.Fprintf(&b, `<text x="14" y="%.1f" transform="rotate(-90 14 %.1f)" text-anchor="middle">µs a message</text>`+"\n",
-		plotTop+down/2, plotTop+down/2)
+	fmt.Fprintf(&b, `<text x="14" y="%.1f" transform="rotate(-90 14 %.1f)" text-anchor="middle">%s</text>`+"\n",
+		plotTop+down/2, plotTop+down/2, unit)
 	for _, size := range tens(smallest, largest) {
 		fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="middle">%d</text>`+"\n", x(size), plotHeight-plotBottom+18, size)
 	}

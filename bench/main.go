@@ -63,6 +63,10 @@ func main() {
 		exitOn(search(os.Args[2:]))
 		return
 	}
+	if len(os.Args) > 1 && os.Args[1] == grownMode {
+		exitOn(grown(os.Args[2:]))
+		return
+	}
 	if len(os.Args) > 1 && os.Args[1] == sdkLoad {
 		exitOn(serveSDKLoad(os.Args[2:]))
 		return

@@ -9,6 +9,7 @@ import (
 
 	"openintent/caller"
 	"openintent/database"
+	"openintent/loop"
 	"openintent/pages"
 )
 
@@ -16,7 +17,8 @@ import (
 // them is a checkpoint. The newest event of a log always stays, so that the log has an end. Each piece is verified before it goes, and
 // the checkpoint remembers whether it did.
 const (
-	// removalPiece bounds the events that one transaction removes, and removalTurn the transactions of one turn.
+	// removalPiece bounds the events that one transaction removes, and removalTurn the transactions of one turn. After each, the
+	// sweeper rests for as long as it took.
 	removalPiece = 500
 	removalTurn  = 20
 	// removalPause is how long the sweeper rests after it has looked at all intents.
@@ -56,12 +58,13 @@ func (s *Service) SweepEvents(ctx context.Context) error {
 			if pieces == removalTurn {
 				return err // the next turn goes on with this intent
 			}
+			began := s.db.Now()
 			var failed error
 			if removed, failed = s.removeEvents(ctx, no, oldest); failed != nil {
 				err = errors.Join(err, fmt.Errorf("removing old events of intent %d: %w", no, failed))
 			}
-			if ctx.Err() != nil {
-				return ctx.Err()
+			if rested := loop.Rest(ctx, s.db.Now().Sub(began)); rested != nil {
+				return rested
 			}
 		}
 		s.removal.after = no

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// longestRest bounds a rest between portions of work.
+// longestRest bounds a rest.
 const longestRest = time.Second
 
-// Rest leaves the database to others for as long as a portion of work had it, so that much work takes twice as long and callers get
-// their turns. It returns an error when the context ends.
+// Rest leaves the database to others for as long as a piece of long work had it, and at most a second. Work that takes many pieces rests
+// between them, so that it has half of the time. If the context ends meanwhile, Rest returns its error.
 func Rest(ctx context.Context, worked time.Duration) error {
 	timer := time.NewTimer(min(worked, longestRest))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return nil
+		return ctx.Err()
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return ctx.Err()
 	}
 }

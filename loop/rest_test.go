@@ -8,12 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestARestEndsByItselfOrWithItsContext(t *testing.T) {
+func TestARestEndsWithItsContext(t *testing.T) {
 	require.NoError(t, Rest(t.Context(), 0))
+	require.NoError(t, Rest(t.Context(), -time.Hour), "a clock that was set back asks for no rest")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	began := time.Now()
 	require.ErrorIs(t, Rest(ctx, time.Hour), context.Canceled)
-	require.NoError(t, Rest(t.Context(), time.Millisecond))
-	require.GreaterOrEqual(t, time.Since(began), time.Millisecond)
 }

@@ -79,7 +79,7 @@ func (q question) prepare() (found *reading.MessagePage, statements []database.S
 		q.id = "" // no message has this id
 	}
 	found, request := reading.PrepareMessages("",
-		"SELECT "+message.Columns+" FROM messages m WHERE m.id = ? AND m.intent_no = ?",
+		"SELECT "+message.Columns+" FROM messages m WHERE "+message.ByIDInIntent,
 		message.ViewedBy(q.asker, q.id, q.key.IntentNo)...)
 	_, responses := reading.PrepareMessages("",
 		"SELECT "+message.Columns+" FROM messages m WHERE m.intent_no = ? AND m.correlation_position IS NOT NULL"+

@@ -21,7 +21,7 @@ func (s *Service) sweepExpired(ctx context.Context) error {
 			return err
 		}
 		for intentNo, positions := range due {
-			err = errors.Join(err, s.expireDue(ctx, intentNo, positions))
+			err = errors.Join(err, s.piecemeal(ctx, func() error { return s.expireDue(ctx, intentNo, positions) }))
 		}
 		if err != nil || found < sweepBatch {
 			return err

@@ -33,40 +33,43 @@ func (s *Service) schedulePurge(tx *database.Tx, head *intents.Head, _ time.Time
 }
 
 // remove deletes doomed messages with everything recorded of them, a bounded number in each transaction, and ends the piece
-// of work with the last. It finds them before it locks the intent, because doomed messages stay doomed. Nobody waits for that, so it rests
-// after each transaction for as long as that took.
+// of work with the last. It finds them before it locks the intent, because doomed messages stay doomed.
 func (s *Service) remove(ctx context.Context, w writing.Work, d doomed) error {
 	for after := int64(0); ; {
-		began := time.Now()
 		var positions []int64
-		err := s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
-			positions, err = d.find(tx, after)
+		err := s.piecemeal(ctx, func() (err error) {
+			positions, err = s.removeNext(ctx, w, d, after)
 			return err
-		})
-		if err != nil {
-			return err
-		}
-		if err := s.clearMarks(ctx, w.IntentNo, positions); err != nil {
-			return err
-		}
-		err = s.db.Write(ctx, func(tx *database.Tx) error {
-			heads, err := intents.Lock(tx, w.IntentNo)
-			if err != nil {
-				return err
-			}
-			if len(positions) == 0 {
-				return s.concludeRemoval(tx, w, heads.Get(w.IntentNo))
-			}
-			return tx.Pipeline(s.deleteAt(tx, w.IntentNo, positions)...)
 		})
 		if err != nil || len(positions) == 0 {
 			return err
 		}
 		after = positions[len(positions)-1]
-		if err := s.rest(ctx, time.Since(began)); err != nil {
+	}
+}
+
+// removeNext deletes the next doomed messages after a position, or ends the piece of work if there are none, and returns their positions.
+func (s *Service) removeNext(ctx context.Context, w writing.Work, d doomed, after int64) (positions []int64, err error) {
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
+		positions, err = d.find(tx, after)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.clearMarks(ctx, w.IntentNo, positions); err != nil {
+		return nil, err
+	}
+	return positions, s.db.Write(ctx, func(tx *database.Tx) error {
+		heads, err := intents.Lock(tx, w.IntentNo)
+		if err != nil {
 			return err
 		}
-	}
+		if len(positions) == 0 {
+			return s.concludeRemoval(tx, w, heads.Get(w.IntentNo))
+		}
+		return tx.Pipeline(s.deleteAt(tx, w.IntentNo, positions)...)
+	})
 }
 
 // find returns the positions of the next doomed messages, in order.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"openintent/database"
 	"openintent/fault"
@@ -18,26 +19,6 @@ import (
 func (h *house) leftOf(t require.TestingT, intentNo int64) (messages, receipts, open int) {
 	return h.rows(t, "messages", "intent_no = ?", intentNo), h.rows(t, "receipts", "intent_no = ?", intentNo),
 		h.rows(t, "open_requests", "intent_no = ?", intentNo)
-}
-
-// A sweep that removes much rests after each piece, and leaves the rest to a later one if it has to end meanwhile.
-func TestARemovalRests(t *testing.T) {
-	eachEngine(t, func(t *testing.T, h *house) {
-		id := h.open(t)
-		h.fill(t, id, "alice", 2*sweepBatch)
-		h.deleteChannel(t, id)
-		rests := 0
-		h.messaging.rest = func(_ context.Context, worked time.Duration) error {
-			require.Positive(t, worked)
-			if rests++; rests == 2 {
-				return context.Canceled
-			}
-			return nil
-		}
-		require.ErrorIs(t, h.messaging.sweepWork(context.Background(), writing.WorkRemoval, ""), context.Canceled)
-		require.NoError(t, h.messaging.sweepWork(context.Background(), writing.WorkRemoval, ""))
-		require.Zero(t, h.rows(t, "pending_work", "kind = 'removal'"))
-	})
 }
 
 func TestDeletedChannelIsRemovedInPieces(t *testing.T) {
@@ -91,6 +72,45 @@ func TestDeletedChannelIsRemovedInPieces(t *testing.T) {
 			h.rows(t, "events", "intent_no = ? AND event_type = 'channel_message'", key.IntentNo), "the log stays")
 		h.requireChain(t, sibling)
 	})
+}
+
+// A sweep rests after each batch, whatever it removes, and ends when its context ends in a rest.
+func TestSweepsRestBetweenTheirBatches(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, h *house, id string){
+		"a deleted channel": func(t *testing.T, h *house, id string) { h.deleteChannel(t, id) },
+		"an ended intent": func(t *testing.T, h *house, id string) {
+			h.setStatus(t, h.channel(t, id).GetIntentId(), completed)
+			h.clock.Advance(25 * time.Hour)
+		},
+		"evicted messages": func(t *testing.T, h *house, id string) {
+			_, err := h.channels.UpdateChannel(asOperator(), &openintentv1.UpdateChannelRequest{
+				Channel:    &openintentv1.Channel{Id: id, Options: &optionsInput{MaxMessages: ptr(int64(1))}},
+				UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"options.max_messages"}},
+			})
+			require.NoError(t, err)
+			h.clock.Advance(time.Hour)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachEngine(t, func(t *testing.T, h *house) {
+				id := h.create(t, &createRequest{IntentId: h.intent(t), Options: &optionsInput{MaxMessages: ptr(int64(100_000))}})
+				key := h.key(t, id)
+				h.fill(t, id, "alice", 2*sweepBatch+2)
+				end(t, h, id)
+				ctx, cancel := context.WithCancel(context.Background())
+				var left []int
+				h.messaging.rest = func(ctx context.Context, _ time.Duration) error {
+					messages, _, _ := h.leftOf(t, key.IntentNo)
+					if left = append(left, messages); len(left) == 2 {
+						cancel()
+					}
+					return ctx.Err()
+				}
+				require.ErrorIs(t, h.messaging.Sweep(ctx), context.Canceled)
+				require.Equal(t, []int{sweepBatch + 2, 2}, left)
+			})
+		})
+	}
 }
 
 func TestMessagesAreKeptForTheRetentionAndNoLonger(t *testing.T) {

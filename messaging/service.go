@@ -86,8 +86,6 @@ type Service struct {
 	logger          *slog.Logger
 	maxPayloadBytes int
 	retention       time.Duration
-	// rest lets others have the database after a portion of work that took so long.
-	rest func(ctx context.Context, worked time.Duration) error
 	lookAgain       time.Duration
 	lookedAt        int
 	refusal         func(error) *status.Status
@@ -105,8 +103,10 @@ type Service struct {
 	piles   *piles
 
 	followAgent AgentFollower
-	onPurged    []func(tx *database.Tx, intentNo int64) error
-	onRemoved   []func(intentNo int64, positions []int64) database.Statement
+	// rest is what a sweep does between its pieces (sweep.go).
+	rest      func(ctx context.Context, worked time.Duration) error
+	onPurged  []func(tx *database.Tx, intentNo int64) error
+	onRemoved []func(intentNo int64, positions []int64) database.Statement
 }
 
 // New makes the room, and registers what must happen here when a channel closes, an agent leaves or access changes.
@@ -128,11 +128,11 @@ func New(cfg Config) *Service {
 		reader:          reading.Reader{Intents: cfg.Intents, Channels: cfg.Channels},
 		maxPayloadBytes: orDefault(cfg.MaxPayloadBytes, defaultMaxPayloadBytes),
 		retention:       orDefault(cfg.Retention, defaultRetention),
-		rest:            loop.Rest,
 		lookAgain:       orDefault(cfg.LookAgain, defaultLookAgain),
 		lookedAt:        orDefault(cfg.LookedAt, maxLookedAt),
 		refusal:         cfg.Refusal,
 		hub:             wake.NewHub(),
+		rest:            loop.Rest,
 	}
 	if cfg.Notifications {
 		s.relay = wake.NewRelay(s.db, s.logger, cfg.ObserveNotifications, s.hub)

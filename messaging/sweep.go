@@ -20,8 +20,8 @@ const (
 // Sweep removes what nobody can see any more; beyond that, the sweep only persists what readers already see. It expires
 // requests whose time ran out (expiry.go). It finishes departures (departure.go) and deletions (removal.go) that a crash
 // interrupted. It deletes evicted messages (sweep_eviction.go), messages of intents that ended longer ago than the
-// retention, and idempotency keys past their lifetime. Each step is a bounded transaction, and a step that fails does not
-// keep the others from their turn.
+// retention, and idempotency keys past their lifetime. Each step is a bounded transaction, after which the sweep rests (piecemeal),
+// and a step that fails does not keep the others from their turn.
 func (s *Service) Sweep(ctx context.Context) error {
 	return errors.Join(
 		s.sweepWork(ctx, writing.WorkDeparture, ""), // first, so that a departure tells of requests before the sweep has expired them
@@ -32,6 +32,16 @@ func (s *Service) Sweep(ctx context.Context) error {
 		s.sweepWork(ctx, writing.WorkPurge, ""),
 		s.sweepKeys(ctx),
 	)
+}
+
+// piecemeal does one piece of a sweep's work, of at most one batch, and rests for as long as that took. So senders find the database free
+// however much there is to sweep.
+func (s *Service) piecemeal(ctx context.Context, piece func() error) error {
+	began := s.db.Now()
+	if err := piece(); err != nil {
+		return err
+	}
+	return s.rest(ctx, s.db.Now().Sub(began))
 }
 
 // sweepWork finishes pending work of a kind, of one key or of all.
@@ -122,17 +132,22 @@ func (s *Service) sweepKeys(ctx context.Context) error {
 	oldest := database.Micros(s.db.Now().Add(-writing.KeyLifetime))
 	for turn := 0; turn < sweepBatches; turn++ {
 		var removed int64
-		err := s.db.Write(ctx, func(tx *database.Tx) error {
-			return tx.Pipeline(database.Statement{
-				SQL: "DELETE FROM idempotency_keys WHERE (intent_no, sender, scope, key) IN" +
-					" (SELECT intent_no, sender, scope, key FROM idempotency_keys WHERE created_at < ? ORDER BY created_at LIMIT ?)",
-				Args:     []any{oldest, sweepBatch},
-				Affected: &removed,
-			})
+		err := s.piecemeal(ctx, func() error {
+			return s.db.Write(ctx, func(tx *database.Tx) error { return tx.Pipeline(deletionOfKeys(oldest, &removed)) })
 		})
 		if err != nil || removed < sweepBatch {
 			return err
 		}
 	}
 	return nil
+}
+
+// deletionOfKeys deletes the oldest keys that are older than a time, one batch of them.
+func deletionOfKeys(oldest int64, removed *int64) database.Statement {
+	return database.Statement{
+		SQL: "DELETE FROM idempotency_keys WHERE (intent_no, sender, scope, key) IN" +
+			" (SELECT intent_no, sender, scope, key FROM idempotency_keys WHERE created_at < ? ORDER BY created_at LIMIT ?)",
+		Args:     []any{oldest, sweepBatch},
+		Affected: removed,
+	}
 }

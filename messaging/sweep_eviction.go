@@ -121,23 +121,32 @@ func (m evictedMessage) due(deadline time.Time, patience time.Duration) (due tim
 func (s *Service) removeEvicted(ctx context.Context, w writing.Work, key channels.Key) error {
 	cleared, floor, err := s.evictionProgress(ctx, key)
 	for err == nil && cleared < floor {
-		var page []evictedMessage
-		if page, err = s.evictedMessages(ctx, key, cleared, floor); err != nil {
+		err = s.piecemeal(ctx, func() error {
+			cleared, err = s.removeEvictedPage(ctx, key, cleared, floor)
 			return err
-		}
-		cleared = floor
-		if len(page) == sweepBatch {
-			cleared = page[len(page)-1].ordinal
-		}
-		fates := s.judge(page, s.db.Now())
-		if err = s.clearMarks(ctx, key.IntentNo, fates.doomed); err == nil {
-			err = s.settleEvicted(ctx, key, fates, cleared)
-		}
+		})
 	}
 	if err != nil {
 		return err
 	}
 	return s.db.Write(ctx, w.Done)
+}
+
+// removeEvictedPage removes the next page of evicted messages, and returns up to which ordinal they are settled then.
+func (s *Service) removeEvictedPage(ctx context.Context, key channels.Key, after, floor int64) (cleared int64, err error) {
+	page, err := s.evictedMessages(ctx, key, after, floor)
+	if err != nil {
+		return after, err
+	}
+	cleared = floor
+	if len(page) == sweepBatch {
+		cleared = page[len(page)-1].ordinal
+	}
+	fates := s.judge(page, s.db.Now())
+	if err := s.clearMarks(ctx, key.IntentNo, fates.doomed); err != nil {
+		return after, err
+	}
+	return cleared, s.settleEvicted(ctx, key, fates, cleared)
 }
 
 // evictionProgress tells up to which ordinal a channel's messages are evicted (floor), and up to which the evicted ones are
@@ -247,7 +256,7 @@ func (s *Service) sweepEvictedRequests(ctx context.Context) error {
 			return err
 		}
 		for intentNo, positions := range due {
-			err = errors.Join(err, s.removeRequests(ctx, intentNo, positions))
+			err = errors.Join(err, s.piecemeal(ctx, func() error { return s.removeRequests(ctx, intentNo, positions) }))
 		}
 		if err != nil {
 			return err

@@ -198,7 +198,7 @@ func (x *indexer) index(ctx context.Context, l list, until time.Time) (whole boo
 	return whole, nil
 }
 
-// rest lets others have the database between portions, if there is much to do.
+// rest leaves the database to others for as long as the index had it, if there is much to do.
 func (x *indexer) rest(ctx context.Context, worked time.Duration) error {
 	if !x.far {
 		return ctx.Err()

@@ -24,6 +24,10 @@ const (
 			FROM messages a WHERE a.intent_no = m.intent_no AND a.correlation_position = m.position
 			ORDER BY a.position DESC LIMIT 1) END`
 	Columns = FactColumns + `, m.payload, m.metadata`
+	// ByIDInIntent is met by the message with an id, if it is of an intent, and ByIDInChannel if it is also of a channel. The sums keep
+	// PostgreSQL from looking for it among all messages of the intent or the channel, which it does while it has not counted the table.
+	ByIDInIntent  = "m.id = ? AND m.intent_no + 0 = ?"
+	ByIDInChannel = ByIDInIntent + " AND m.channel_no + 0 = ?"
 	// OneByOne ends a query inside EXISTS that the database should run for each row by its key. Without it PostgreSQL reads
 	// the whole table once instead when it expects many rows.
 	OneByOne = " LIMIT 1 OFFSET 0"

@@ -77,7 +77,7 @@ func (p MessageQuery) Prepare(tx *database.Tx) (rows *MessagePage, statement dat
 	query := "SELECT " + columns + " FROM messages m WHERE m.intent_no = ?"
 	arguments := message.ViewedBy(p.Agent, p.IntentNo)
 	if p.ChannelNo != 0 {
-		query += " AND m.channel_no = ?"
+		query += p.channelCondition()
 		arguments = append(arguments, p.ChannelNo)
 	}
 	if p.at != nil {
@@ -106,6 +106,15 @@ func (p MessageQuery) Prepare(tx *database.Tx) (rows *MessagePage, statement dat
 	rows, statement = PrepareMessages(p.ChannelID, query, append(arguments, p.Limit)...)
 	rows.facts = p.facts
 	return rows, statement
+}
+
+// channelCondition returns the condition that leaves the messages of the channel. Where positions name the messages, it keeps PostgreSQL
+// from looking for them among all messages of the channel.
+func (p MessageQuery) channelCondition() string {
+	if p.at != nil && p.byPosition {
+		return " AND m.channel_no + 0 = ?"
+	}
+	return " AND m.channel_no = ?"
 }
 
 // narrowing returns the condition that leaves the rows that the agent may possibly see.

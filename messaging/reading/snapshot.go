@@ -164,7 +164,7 @@ func (l Snapshot) Find(tx *database.Tx, agent, id string) (*message.Message, err
 		return nil, nil
 	}
 	found, err := l.load(tx,
-		"SELECT "+message.Columns+" FROM messages m WHERE m.id = ? AND m.intent_no = ? AND m.channel_no = ?",
+		"SELECT "+message.Columns+" FROM messages m WHERE "+message.ByIDInChannel,
 		message.ViewedBy(agent, id, l.Channel.IntentNo, l.Channel.ChannelNo)...)
 	if err != nil || len(found.Messages) == 0 {
 		return nil, err
@@ -175,7 +175,7 @@ func (l Snapshot) Find(tx *database.Tx, agent, id string) (*message.Message, err
 // FindAt is Find by the message's position.
 func (l Snapshot) FindAt(tx *database.Tx, agent string, position int64) (*message.Message, error) {
 	found, err := l.load(tx,
-		"SELECT "+message.Columns+" FROM messages m WHERE m.intent_no = ? AND m.channel_no = ? AND m.position = ?",
+		"SELECT "+message.Columns+" FROM messages m WHERE m.intent_no = ? AND m.channel_no + 0 = ? AND m.position = ?",
 		message.ViewedBy(agent, l.Channel.IntentNo, l.Channel.ChannelNo, position)...)
 	if err != nil || len(found.Messages) == 0 {
 		return nil, err

@@ -31,8 +31,8 @@ func RootPosition(tx *database.Tx, l Snapshot, id string) (position int64, err e
 	var threadPosition int64
 	var of channels.Key
 	err = tx.Pipeline(database.Statement{
-		SQL: "SELECT position FROM messages WHERE id = ? AND intent_no = ? AND channel_no = ?" +
-			" AND thread_position IS NULL AND correlation_position IS NULL",
+		SQL: "SELECT m.position FROM messages m WHERE " + message.ByIDInChannel +
+			" AND m.thread_position IS NULL AND m.correlation_position IS NULL",
 		Args: []any{id, l.Channel.IntentNo, l.Channel.ChannelNo},
 		Scan: func(row database.Row) error { return row.Scan(&position) },
 	}, database.Statement{ // all messages of a thread are in one channel; to name it would make an index of channels look better
@@ -49,7 +49,7 @@ func RootPosition(tx *database.Tx, l Snapshot, id string) (position int64, err e
 // RequestPosition returns the position of the request with an id in the snapshot's channel; 0 if there is none.
 func RequestPosition(tx *database.Tx, l Snapshot, id string) (position int64, err error) {
 	err = tx.Pipeline(database.Statement{
-		SQL:  "SELECT position FROM messages WHERE id = ? AND intent_no = ? AND channel_no = ? AND message_type = 'request'",
+		SQL:  "SELECT m.position FROM messages m WHERE " + message.ByIDInChannel + " AND m.message_type = 'request'",
 		Args: []any{id, l.Channel.IntentNo, l.Channel.ChannelNo},
 		Scan: func(row database.Row) error { return row.Scan(&position) },
 	})

@@ -1,0 +1,267 @@
+package growth
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"openintent/caller"
+	"openintent/database/databasetest"
+	"openintent/e2e/harness"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/server"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+const (
+	// few and many are the messages in the small and in the large database; intents are a hundredth of them.
+	few, many = 2_000, 20_000
+	// unread is how many messages wait for the agent with an inbox, below is how many a thread has below its first message.
+	unread, below = 200, 20
+	page          = 20
+	// lookedAt bounds what a list with a filter that no index serves looks at.
+	lookedAt = 500
+	// spread is how many rows more a call may read in the large database than in the small one: indexes are read one level deeper, and the
+	// server's own work reads some rows meanwhile.
+	spread = 1_000
+)
+
+// world is a database with what is read in it.
+type world struct {
+	server *harness.Server
+	url    string
+	given  atomic.Int64 // rows that statements of callers gave
+
+	intents, messages                       int
+	ordinary, longest, inbox                string
+	ordinaryThread, longestThread, lastPage string
+}
+
+func TestCallsReadNoMoreWhenThereIsMore(t *testing.T) {
+	databasetest.EachURL(t, func(t *testing.T, url string) {
+		w := &world{url: url}
+		w.server = harness.Start(t, harness.Options{URL: url, Configure: w.configure})
+		w.prepare(t)
+		w.fill(t, few)
+		small := w.measure(t)
+		w.fill(t, many)
+		large := w.measure(t)
+		for name, before := range small {
+			after := large[name]
+			t.Logf("%s: %d rows given and %d read, then %d and %d", name, before.given, before.read, after.given, after.read)
+			require.LessOrEqual(t, after.given, before.given+before.given/2, "%s gives more rows when there is more", name)
+			require.LessOrEqual(t, after.read, before.read+before.read/2+spread, "%s reads more rows when there is more", name)
+		}
+	})
+}
+
+func (w *world) configure(cfg *server.Config) {
+	cfg.LookedAt, cfg.Search, cfg.LogLevel = lookedAt, false, "error"
+	cfg.Hooks.Statement = func(ctx context.Context, _ string) func() {
+		if _, called := caller.From(ctx); !called {
+			return nil
+		}
+		return func() { w.given.Add(1) }
+	}
+}
+
+// call is a call that is measured.
+type call struct {
+	name string
+	make func(context.Context) error
+}
+
+func (w *world) calls() []call {
+	reader, operator := w.server.As("reader"), w.server.Operator()
+	list := func(set func(*openintentv1.ListMessagesRequest)) func(context.Context) error {
+		return func(ctx context.Context) error {
+			request := &openintentv1.ListMessagesRequest{ChannelId: w.longest}
+			set(request)
+			_, err := reader.Messages.ListMessages(ctx, request)
+			return err
+		}
+	}
+	thread := func(channel, first *string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			found, err := reader.Messages.GetThread(ctx, &openintentv1.GetThreadRequest{ChannelId: *channel, MessageId: *first})
+			if err == nil && len(found.GetMessages()) != below {
+				err = errors.New("the thread has another length")
+			}
+			return err
+		}
+	}
+	intents := func(cursor *string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			request := &openintentv1.ListIntentsRequest{Limit: proto.Int32(page)}
+			if *cursor != "" {
+				request.Cursor = cursor
+			}
+			_, err := operator.Intents.ListIntents(ctx, request)
+			return err
+		}
+	}
+	return []call{
+		{"a page of an inbox", func(ctx context.Context) error {
+			found, err := reader.Messages.GetInbox(ctx, &openintentv1.GetInboxRequest{AgentId: "reader", Limit: proto.Int32(page)})
+			if err == nil && len(found.GetItems()) != page {
+				err = errors.New("the page has another length")
+			}
+			return err
+		}},
+		{"a thread", thread(&w.ordinary, &w.ordinaryThread)},
+		{"a thread of the longest channel", thread(&w.longest, &w.longestThread)},
+		{"no thread", list(func(r *openintentv1.ListMessagesRequest) { r.ThreadId = proto.String("msg_none") })},
+		{"no kind", list(func(r *openintentv1.ListMessagesRequest) { r.Kind = proto.String("none") })},
+		{"no message type", list(func(r *openintentv1.ListMessagesRequest) {
+			r.MessageType = openintentv1.MessageType_MESSAGE_TYPE_REQUEST.Enum()
+		})},
+		{"no response", list(func(r *openintentv1.ListMessagesRequest) { r.CorrelationId = &w.longestThread })},
+		{"the first intents", intents(new(string))},
+		{"the last intents", intents(&w.lastPage)},
+		{"a send", func(ctx context.Context) error {
+			_, err := w.server.As("sender").Messages.SendMessage(ctx, message(w.longest, "somebody", 0))
+			return err
+		}},
+	}
+}
+
+func message(channel, to string, n int) *openintentv1.SendMessageRequest {
+	kind := openintentv1.MessageType_MESSAGE_TYPE_NOTIFY
+	return &openintentv1.SendMessageRequest{
+		ChannelId: channel, To: &to, MessageType: &kind,
+		Payload: &structpb.Struct{Fields: map[string]*structpb.Value{"row": structpb.NewNumberValue(float64(n))}},
+	}
+}
+
+// prepare stores what is read, on both sizes alike.
+func (w *world) prepare(t *testing.T) {
+	t.Helper()
+	for _, into := range []*string{&w.ordinary, &w.longest, &w.inbox} {
+		*into = w.open(t)
+	}
+	for channel, first := range map[string]*string{w.ordinary: &w.ordinaryThread, w.longest: &w.longestThread} {
+		root, err := w.server.As("sender").Messages.SendMessage(t.Context(), message(channel, "reader", 0))
+		require.NoError(t, err)
+		*first = root.GetId()
+		w.send(t, below, func(n int) *openintentv1.SendMessageRequest {
+			reply := message(channel, "reader", n)
+			reply.ParentId = first
+			return reply
+		})
+	}
+	w.send(t, unread, func(n int) *openintentv1.SendMessageRequest { return message(w.inbox, "reader", n) })
+}
+
+// open makes an intent with a channel and returns the channel.
+func (w *world) open(t *testing.T) string {
+	t.Helper()
+	sender := w.server.As("sender")
+	intent, err := sender.Intents.CreateIntent(t.Context(), &openintentv1.CreateIntentRequest{Title: "growth"})
+	require.NoError(t, err)
+	channel, err := sender.Channels.CreateChannel(t.Context(), &openintentv1.CreateChannelRequest{
+		IntentId: intent.GetId(), Name: "growth", Options: &openintentv1.ChannelOptions{MaxMessages: proto.Int64(10 * many)},
+	})
+	require.NoError(t, err)
+	return channel.GetId()
+}
+
+// fill fills the database up to a number of messages: half of them in the longest channel.
+func (w *world) fill(t *testing.T, messages int) {
+	t.Helper()
+	var channels []string
+	for ; w.intents < messages/100; w.intents++ {
+		channels = append(channels, w.open(t))
+	}
+	w.send(t, messages-w.messages, func(n int) *openintentv1.SendMessageRequest {
+		to := "somebody-" + strconv.Itoa(n%100)
+		if n%2 == 0 {
+			return message(w.longest, to, n)
+		}
+		return message(channels[n%len(channels)], to, n)
+	})
+	w.messages = messages
+	for page := (&openintentv1.ListIntentsResponse{NextCursor: proto.String("")}); page.NextCursor != nil; {
+		request := &openintentv1.ListIntentsRequest{Limit: proto.Int32(5 * 4)}
+		if w.lastPage = page.GetNextCursor(); w.lastPage != "" {
+			request.Cursor = &w.lastPage
+		}
+		var err error
+		page, err = w.server.Operator().Intents.ListIntents(t.Context(), request)
+		require.NoError(t, err)
+	}
+}
+
+// send sends messages on one stream.
+func (w *world) send(t *testing.T, count int, of func(n int) *openintentv1.SendMessageRequest) {
+	t.Helper()
+	stream, err := w.server.As("sender").Messages.SendMessages(t.Context())
+	require.NoError(t, err)
+	go func() {
+		for n := range count {
+			if stream.Send(of(n)) != nil {
+				return // the receiving side reports why
+			}
+		}
+		_ = stream.CloseSend()
+	}()
+	for {
+		answer, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		require.NoError(t, err)
+		require.Nil(t, answer.GetRefusal())
+	}
+}
+
+// rows is what a call costs.
+type rows struct{ given, read int64 }
+
+// measure makes each call twice, and counts the second. On PostgreSQL it makes them with a server of their own.
+func (w *world) measure(t *testing.T) map[string]rows {
+	t.Helper()
+	found := make(map[string]rows)
+	for _, c := range w.calls() {
+		before := w.read(t)
+		require.NoError(t, c.make(t.Context()), c.name)
+		w.given.Store(0)
+		require.NoError(t, c.make(t.Context()), c.name)
+		given := w.given.Load()
+		found[c.name] = rows{given: given, read: w.read(t) - before}
+	}
+	return found
+}
+
+// read restarts the server and returns how many rows and index entries its statements have read so far; on SQLite it does nothing.
+func (w *world) read(t *testing.T) (read int64) {
+	t.Helper()
+	if !strings.HasPrefix(w.url, "postgres") {
+		return 0
+	}
+	require.NoError(t, w.server.Stop())
+	pool, err := sql.Open("pgx", w.url)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, pool.Close()) }()
+	require.Eventually(t, func() bool {
+		var others int
+		err := pool.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_stat_activity"+
+			" WHERE datname = current_database() AND pid <> pg_backend_pid()").Scan(&others)
+		require.NoError(t, err)
+		return others == 0
+	}, harness.Patience, time.Millisecond)
+	require.NoError(t, pool.QueryRowContext(t.Context(), "SELECT (SELECT COALESCE(sum(seq_tup_read + idx_tup_fetch), 0) FROM pg_stat_user_tables)"+
+		" + (SELECT COALESCE(sum(idx_tup_read), 0) FROM pg_stat_user_indexes)").Scan(&read))
+	w.server.Start(t)
+	return read
+}
