@@ -16,6 +16,7 @@ import (
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/message"
 	"openintent/messaging/wake"
 )
 
@@ -292,7 +293,7 @@ func TestALookThatIsHeldUpMissesNoAnswer(t *testing.T) {
 			defer release()
 			var armed atomic.Bool
 			h := newHouse(t, engine, restless, withHooks(database.Hooks{Statement: func(ctx context.Context, sql string) (row func()) {
-				if c, _ := caller.From(ctx); c.Agent != "alice" || !strings.HasSuffix(sql, "WHERE m.id = ? AND m.intent_no = ?") {
+				if c, _ := caller.From(ctx); c.Agent != "alice" || !strings.HasSuffix(sql, "WHERE "+message.ByIDInIntent) {
 					return nil
 				}
 				return func() {
