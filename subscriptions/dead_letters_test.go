@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
 
 	"openintent/database"
 	"openintent/database/databasetest"
@@ -55,7 +56,7 @@ func TestDeadLettersKeepTheRecordsOfAllForWhichTheyStand(t *testing.T) {
 					h.send(t, "bob", channel, "*", "hello")
 				}
 				h.clock.Advance(time.Hour) // the subscriptions do not begin with that
-				single, together := h.subscribe(t, "bob", givingUp(&createInput{})), h.subscribe(t, "bob", givingUp(req))
+				single, together := h.subscribe(t, "bob", givingUp(&createInput{})), h.subscribe(t, "bob", givingUp(proto.CloneOf(req)))
 				for _, channel := range channels {
 					h.send(t, "ann", channel, to, "hello")
 				}
