@@ -44,6 +44,7 @@ type world struct {
 	given  atomic.Int64 // rows that statements of callers gave
 
 	intents, messages                       int
+	counted                                 bool // PostgreSQL has counted the tables since the last fill
 	ordinary, longest, inbox                string
 	ordinaryThread, longestThread, lastPage string
 }
@@ -190,14 +191,14 @@ func (w *world) fill(t *testing.T, messages int) {
 		}
 		return message(channels[n%len(channels)], to, n)
 	})
-	w.messages = messages
-	for page := (&openintentv1.ListIntentsResponse{NextCursor: proto.String("")}); page.NextCursor != nil; {
-		request := &openintentv1.ListIntentsRequest{Limit: proto.Int32(5 * 4)}
-		if w.lastPage = page.GetNextCursor(); w.lastPage != "" {
+	w.messages, w.counted = messages, false
+	for found := (&openintentv1.ListIntentsResponse{NextCursor: proto.String("")}); found.NextCursor != nil; {
+		request := &openintentv1.ListIntentsRequest{Limit: proto.Int32(page)}
+		if w.lastPage = found.GetNextCursor(); w.lastPage != "" {
 			request.Cursor = &w.lastPage
 		}
 		var err error
-		page, err = w.server.Operator().Intents.ListIntents(t.Context(), request)
+		found, err = w.server.Operator().Intents.ListIntents(t.Context(), request)
 		require.NoError(t, err)
 	}
 }
@@ -253,6 +254,11 @@ func (w *world) read(t *testing.T) (read int64) {
 	pool, err := sql.Open("pgx", w.url)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, pool.Close()) }()
+	if !w.counted { // the server does that too, a second later
+		_, err := pool.ExecContext(t.Context(), "ANALYZE")
+		require.NoError(t, err)
+		w.counted = true
+	}
 	require.Eventually(t, func() bool {
 		var others int
 		err := pool.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_stat_activity"+
