@@ -178,7 +178,7 @@ func (w *grownWorld) measureDelivery(ctx context.Context, filled bool) error {
 	}
 	w.note(rowDelivery, filled, took)
 	w.note(rowWork, filled, (after.Before-before.After)/(warmCalls+grownDeliveries))
-	// What it got is unread no more, so that its inbox is the same the next time.
+	// The agent reads what it got, so that its inbox is the same the next time.
 	_, err = w.messages.MarkInboxRead(as(ctx, everywhere), &openintentv1.MarkInboxReadRequest{AgentId: everywhere, MessageIds: ids})
 	return err
 }

@@ -61,7 +61,7 @@
 //   - Callers' reads come in turn (line.go): the keys in turn, and within a key its agents. At most 10,000 of one key wait for ReadFor, and
 //     40,000 in all; for ReadHeavy these are 64 and 256. Further ones are refused. What the server reads once for many callers has turns
 //     of its own, as a key has. A key that has not had its turn in this round comes before those that had, and none has more than half of the
-//     line's connections. A read that may look at much gives way between its portions (Tx.GiveWay).
+//     line's connections. On SQLite a read that may look at much gives way between its portions (Tx.GiveWay).
 //   - ReadFor takes at most three quarters of the connections for reading (connections.go), heavy reads have two separate ones, and Ping has
 //     one. So however much callers read, a Read, a ReadStatement, a Write and Ping never wait for them. On SQLite, which computes in this
 //     process, callers' reads together also leave a processor, if there is more than one; reads and heavy reads then come in turn.

@@ -31,7 +31,8 @@ func (db *DB) ReadHeavy(ctx context.Context, by Reader, fn func(tx *Tx) error) e
 func (db *DB) WaitingReads() (reads, heavy int) { return db.reads.count(), db.heavy.count() }
 
 // GiveWay lets other callers' reads have the place of this one, if it is their turn, and then goes on in the same snapshot. A read that may
-// look at many rows calls it between its portions, so that it holds a short read up only by a portion.
+// look at many rows calls it between its portions, so that it holds a short read up only by a portion. That is for SQLite, where reads have
+// more connections than processors. On PostgreSQL a read without a connection can do nothing with a place, so GiveWay returns at once.
 func (tx *Tx) GiveWay() {
 	if tx.line != nil {
 		tx.line.giveWay(tx.by)

@@ -31,7 +31,7 @@ type scene struct {
 }
 
 // eachScene runs a test on each engine: two servers on PostgreSQL, whose database goes back while they run, and one on SQLite, whose file is
-// put back while it is stopped. lookAgain is how often somebody looks whom nothing wakes; zero is as usual.
+// put back while it is stopped. lookAgain is how often the servers look for what woke nobody; zero means the default.
 func eachScene(t *testing.T, lookAgain time.Duration, test func(t *testing.T, s *scene)) {
 	databasetest.EachURL(t, func(t *testing.T, url string) {
 		options := harness.Options{URL: url, Configure: func(cfg *server.Config) {
@@ -156,8 +156,8 @@ func (s *scene) receive() {
 	s.follows("a stream of an agent", s.at(1, "carol"), own)
 }
 
-// What is sent after the database went back reaches everyone who receives, whatever they had received before; who has come further than the
-// log is told.
+// Everyone who receives gets what is sent after the database went back, no matter how much they had received before. The server refuses
+// those that have come further than the log.
 func TestEveryoneReceivesAfterARestore(t *testing.T) {
 	eachScene(t, 0, func(t *testing.T, s *scene) {
 		s.open()

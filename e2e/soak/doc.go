@@ -24,4 +24,11 @@
 // The same load serves to collect the statements that the server makes. On PostgreSQL each statement is planned on a
 // database without rows and on one with many. In both cases the plan must use an index on the tables that grow, and
 // read only the rows that the statement is about.
+//
+// # Rows
+//
+// Another test fills a database twice, the second time with ten times as much, and makes the same calls after each. It counts the rows
+// that the statements of a call give, on both engines. On PostgreSQL it also counts the rows and index entries that the statements read to
+// find those, as PostgreSQL counts them. A session tells that when it ends, so each call has a server of its own there. On SQLite nothing
+// counts what is read. bench growth measures the times of such calls.
 package soak

@@ -499,11 +499,12 @@ type ListIntentsResponse struct {
 	Total int64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
 	// The cursor to go on with; null on the last page. Over REST in the Link header (rel="next").
 	NextCursor *string `protobuf:"bytes,3,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
-	// True if the count ended at 10,000, or because it had looked at 10,000 intents of the status of which the caller may not read all: there
-	// may be more than `total`.
+	// True if there may be more than `total`. The count ends at 10,000. It also ends when the server has looked at 10,000 intents of the status,
+	// of which the caller may read only some.
 	TotalBounded bool `protobuf:"varint,4,opt,name=total_bounded,json=totalBounded,proto3" json:"total_bounded,omitempty"`
-	// True if the page ended because it had looked at 10,000 intents of the status, of which the caller may read few. Such a page may be empty,
-	// and `next_cursor` leads on. It needs both more than 10,000 intents of the status and more than 10,000 that the caller may read.
+	// True if the page ended because the server had looked at 10,000 intents of the status, and the caller may read only few of them. Such a
+	// page may be empty, and `next_cursor` leads on. This can only happen if more than 10,000 intents have the status and the caller may read
+	// more than 10,000 intents.
 	Bounded       bool `protobuf:"varint,5,opt,name=bounded,proto3" json:"bounded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

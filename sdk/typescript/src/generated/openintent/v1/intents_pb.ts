@@ -306,16 +306,17 @@ export type ListIntentsResponse = Message<"openintent.v1.ListIntentsResponse"> &
   nextCursor?: string | undefined;
 
   /**
-   * True if the count ended at 10,000, or because it had looked at 10,000 intents of the status of which the caller may not read all: there
-   * may be more than `total`.
+   * True if there may be more than `total`. The count ends at 10,000. It also ends when the server has looked at 10,000 intents of the status,
+   * of which the caller may read only some.
    *
    * @generated from field: bool total_bounded = 4;
    */
   totalBounded: boolean;
 
   /**
-   * True if the page ended because it had looked at 10,000 intents of the status, of which the caller may read few. Such a page may be empty,
-   * and `next_cursor` leads on. It needs both more than 10,000 intents of the status and more than 10,000 that the caller may read.
+   * True if the page ended because the server had looked at 10,000 intents of the status, and the caller may read only few of them. Such a
+   * page may be empty, and `next_cursor` leads on. This can only happen if more than 10,000 intents have the status and the caller may read
+   * more than 10,000 intents.
    *
    * @generated from field: bool bounded = 5;
    */

@@ -1,4 +1,4 @@
-package growth
+package soak
 
 import (
 	"context"
@@ -22,11 +22,9 @@ import (
 	"openintent/server"
 )
 
-func TestMain(m *testing.M) { harness.Main(m) }
-
 const (
-	// few and many are the messages in the small and in the large database; intents are a hundredth of them.
-	few, many = 2_000, 20_000
+	// little and much are how many messages are in the small and in the large database; intents are a hundredth of them.
+	little, much = 2_000, 20_000
 	// unread is how many messages wait for the agent with an inbox, below is how many a thread has below its first message.
 	unread, below = 200, 20
 	page          = 20
@@ -54,9 +52,9 @@ func TestCallsReadNoMoreWhenThereIsMore(t *testing.T) {
 		w := &world{url: url}
 		w.server = harness.Start(t, harness.Options{URL: url, Configure: w.configure})
 		w.prepare(t)
-		w.fill(t, few)
+		w.fill(t, little)
 		small := w.measure(t)
-		w.fill(t, many)
+		w.fill(t, much)
 		large := w.measure(t)
 		for name, before := range small {
 			after := large[name]
@@ -168,10 +166,10 @@ func (w *world) prepare(t *testing.T) {
 func (w *world) open(t *testing.T) string {
 	t.Helper()
 	sender := w.server.As("sender")
-	intent, err := sender.Intents.CreateIntent(t.Context(), &openintentv1.CreateIntentRequest{Title: "growth"})
+	intent, err := sender.Intents.CreateIntent(t.Context(), &openintentv1.CreateIntentRequest{Title: "rows"})
 	require.NoError(t, err)
 	channel, err := sender.Channels.CreateChannel(t.Context(), &openintentv1.CreateChannelRequest{
-		IntentId: intent.GetId(), Name: "growth", Options: &openintentv1.ChannelOptions{MaxMessages: proto.Int64(10 * many)},
+		IntentId: intent.GetId(), Name: "rows", Options: &openintentv1.ChannelOptions{MaxMessages: proto.Int64(10 * much)},
 	})
 	require.NoError(t, err)
 	return channel.GetId()
