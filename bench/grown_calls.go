@@ -88,8 +88,10 @@ func (w *grownWorld) calls(ctx context.Context) ([]grownCall, error) {
 	}, nil
 }
 
+// send sends a message to the next of the readers, because the server bounds how many messages of a stranger wait for one.
 func (w *grownWorld) send(ctx context.Context) error {
-	_, err := w.messages.SendMessage(as(ctx, asker), grownMessage(w.ordinary, "bench-reader-0", 0))
+	w.sends++
+	_, err := w.messages.SendMessage(as(ctx, asker), grownMessage(w.ordinary, grownReader(w.sends%fewestReaders), 0))
 	return err
 }
 

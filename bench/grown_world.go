@@ -22,6 +22,8 @@ const (
 	grownPage = 50
 	// busyIntents is how many intents get most of the messages, and endedIntents how many of them end: an eighth of eight tenths.
 	busyIntents, endedIntents = 200, 25
+	// fewestReaders is how many agents receive messages, at least.
+	fewestReaders = 100
 )
 
 // grownWorld is a server whose database is filled, and what is measured in it.
@@ -36,6 +38,7 @@ type grownWorld struct {
 	// ids and channels are those of the intents that are filled; the first ones, which are there from the beginning, become busy.
 	ids, channels []string
 	perBusy       int
+	sends         int // those that were measured
 	messages      openintentv1.MessageServiceClient
 	intents       openintentv1.IntentServiceClient
 }
@@ -132,6 +135,8 @@ func (w *grownWorld) newIntent(ctx context.Context) (intent, channel string, err
 	return made.GetId(), opened.GetId(), err
 }
 
+func grownReader(n int) string { return "bench-reader-" + strconv.Itoa(n) }
+
 func grownMessage(channel, to string, n int) *openintentv1.SendMessageRequest {
 	kind := openintentv1.MessageType_MESSAGE_TYPE_NOTIFY
 	if to == "*" {
@@ -151,8 +156,7 @@ func (w *grownWorld) fill(ctx context.Context) error {
 	if err := w.newIntents(ctx, busyIntents, size.intents); err != nil {
 		return err
 	}
-	agents := max(100, size.messages/1_000)
-	to := func(n int) string { return "bench-reader-" + strconv.Itoa(n%agents) }
+	readers := max(fewestReaders, size.messages/1_000)
 	for _, part := range []struct {
 		name     string
 		messages int
@@ -164,7 +168,7 @@ func (w *grownWorld) fill(ctx context.Context) error {
 	} {
 		w.run.say("%s: sending %d messages to %s", w.engine, part.messages, part.name)
 		times, err := w.sendAll(ctx, part.messages, func(n int) *openintentv1.SendMessageRequest {
-			return grownMessage(part.channels[n%len(part.channels)], to(n), n)
+			return grownMessage(part.channels[n%len(part.channels)], grownReader(n%readers), n)
 		})
 		if err != nil {
 			return err

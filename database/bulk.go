@@ -105,6 +105,9 @@ func (tx *Tx) In(column string, values any) (sql string, arg any) {
 	return tx.db.dialect.in(column, values)
 }
 
+// Contains returns the condition that a column of bytes contains the bytes that are its argument.
+func (tx *Tx) Contains(column string) (sql string) { return tx.db.dialect.contains(column) }
+
 // InRows returns the condition that the named columns together have the values of one of the rows, and the condition's
 // arguments. It is In for keys of several columns, each []int64 or []string. There may be no rows.
 func (tx *Tx) InRows(columns ...Column) (sql string, args []any) {

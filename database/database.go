@@ -43,6 +43,8 @@ type Hooks struct {
 	// Statement is called before each statement runs. If it returns a function, that is called for each row of the result,
 	// except for gorm's rows.
 	Statement func(ctx context.Context, sql string) (row func())
+	// Steps is called, on SQLite, with the steps of the statements that a transaction ran, after its end. It may be called simultaneously.
+	Steps func(sql string, steps int64)
 }
 
 // DB is an open database. It is safe for concurrent use.
@@ -99,7 +101,7 @@ func (c Config) logger() *slog.Logger {
 func openDialect(ctx context.Context, cfg Config) (dialect, error) {
 	switch scheme, rest, _ := strings.Cut(cfg.URL, ":"); scheme {
 	case "sqlite":
-		return openSQLite(rest, cfg.Connections.orDefaults(SQLite))
+		return openSQLite(rest, cfg.Connections.orDefaults(SQLite), cfg.Hooks.Steps)
 	case "postgres", "postgresql":
 		return openPostgres(ctx, cfg)
 	}

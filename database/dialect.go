@@ -63,12 +63,14 @@ type dialect interface {
 	clock() string
 
 	forUpdate() string
+	indexedBy(index string) string
 	// waitingPlaces returns the bound on transactions that wait for locks; nil if none ever waits.
 	waitingPlaces() waitingPlaces
 	// moves counts the failovers, see DB.Moves.
 	moves() int64
 	in(column string, values any) (sql string, arg any)
 	inRows(columns []Column) (sql string, args []any)
+	contains(column string) string
 	keyed(key, number string, of Keyed) Selection
 	insert(s shape, columns []Column) []Statement
 	// updateRows returns the statements of an update from the columns' rows; text returns the SQL for a row source called v.

@@ -247,6 +247,10 @@ func (p *postgresServer) clock() string {
 
 func (p *postgresServer) forUpdate() string { return " FOR UPDATE" }
 
+func (p *postgresServer) contains(column string) string { return "position(? IN " + column + ") > 0" }
+
+func (p *postgresServer) indexedBy(string) string { return "" }
+
 func (p *postgresServer) waitingPlaces() waitingPlaces { return p.waiting }
 
 func (p *postgresServer) in(column string, values any) (string, any) {

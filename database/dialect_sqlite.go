@@ -32,10 +32,11 @@ type sqliteFile struct {
 	heavy, ping         *gate[*sqliteConnection] // with connections of the readPool, too
 
 	texts statementTexts
+	steps func(sql string, steps int64) // Hooks.Steps
 }
 
-func openSQLite(path string, most Connections) (_ dialect, err error) {
-	s := &sqliteFile{}
+func openSQLite(path string, most Connections, steps func(sql string, steps int64)) (_ dialect, err error) {
+	s := &sqliteFile{steps: steps}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.abandon())
@@ -99,7 +100,7 @@ func bound(pool *sql.DB, connections int) {
 func (s *sqliteFile) connections(pool *sql.DB, n int) *gate[*sqliteConnection] {
 	connections := make([]*sqliteConnection, n)
 	for i := range connections {
-		connections[i] = &sqliteConnection{pool: pool}
+		connections[i] = &sqliteConnection{pool: pool, steps: s.steps}
 	}
 	home := newGate(connections...)
 	for _, c := range connections {
@@ -160,6 +161,10 @@ func (s *sqliteFile) prepare(context.Context) error {
 func (s *sqliteFile) clock() string { return "" }
 
 func (s *sqliteFile) forUpdate() string { return "" }
+
+func (s *sqliteFile) contains(column string) string { return "instr(" + column + ", ?) > 0" }
+
+func (s *sqliteFile) indexedBy(index string) string { return " INDEXED BY " + index }
 
 func (s *sqliteFile) waitingPlaces() waitingPlaces { return nil }
 

@@ -20,7 +20,8 @@ type sqliteConnection struct {
 
 	conn       *sql.Conn // nil until the first use, and after a use that left a doubt about its state
 	statements map[string]*sql.Stmt
-	handle     uintptr // SQLite's own of conn; 0 if it is not known
+	handle     uintptr                       // SQLite's own of conn; 0 if it is not known
+	steps      func(sql string, steps int64) // a test's; nil if nobody counts
 }
 
 func (c *sqliteConnection) open(ctx context.Context) error {
@@ -39,6 +40,7 @@ func (c *sqliteConnection) open(ctx context.Context) error {
 }
 
 func (c *sqliteConnection) leave(doubt error) {
+	c.countSteps()
 	if doubt != nil {
 		_ = c.discard() // a new one is opened at the next use
 	}

@@ -251,6 +251,10 @@ func (tx *Tx) SetLocal(key, value any) {
 // ForUpdate returns the clause that makes a SELECT lock its rows: " FOR UPDATE", or "" on SQLite, where Write runs alone anyway.
 func (tx *Tx) ForUpdate() string { return tx.db.dialect.forUpdate() }
 
+// IndexedBy returns the clause after a table's name that makes SQLite go by an index. SQLite takes the primary key where an index of few rows
+// begins with the same column. It returns "" on PostgreSQL, which knows how many rows an index has.
+func (tx *Tx) IndexedBy(index string) string { return tx.db.dialect.indexedBy(index) }
+
 // ForUpdateNoWait is ForUpdate for a SELECT that fails if another transaction has locked one of its rows.
 func (tx *Tx) ForUpdateNoWait() string {
 	if clause := tx.db.dialect.forUpdate(); clause != "" {

@@ -161,7 +161,7 @@ func (q listing) collect(tx *database.Tx, l reading.Snapshot, viewer message.Vie
 	p := reading.MessageQuery{
 		IntentNo: l.Channel.IntentNo, ChannelNo: l.Channel.ChannelNo, ChannelID: l.Channel.ID,
 		After: after, Through: l.Count.Messages, Agent: viewer.Agent, Everyone: viewer.Operator,
-		MessageType: q.messageType, CorrelationID: q.correlationID,
+		MessageType: q.messageType, CorrelationID: q.correlationID, Kind: q.kind,
 		NewestFirst: backwards, Limit: min(reading.FirstChunk, q.limit),
 	}
 	source, err := q.from(tx, l, p)

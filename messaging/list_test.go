@@ -286,3 +286,19 @@ func TestGetKnowsOnlyTheChannelsMessages(t *testing.T) {
 		faulttest.Require(t, err, fault.NotFound, "CHANNEL_NOT_FOUND")
 	})
 }
+
+// A list finds kinds as they were sent, whatever the database has to write them down.
+func TestListsOfKindsWithUnusualCharacters(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		kinds := []string{"note", "Note", "not", `a "note"`, `a\note`, "<note> & more", "notiz für später", "100% _note_", `","kind":"note`}
+		for _, kind := range kinds {
+			h.send(t, "alice", &sendRequest{ChannelId: id, Kind: &kind, Payload: content(kind)})
+		}
+		h.send(t, "alice", &sendRequest{ChannelId: id, Payload: content("none")})
+		for _, kind := range kinds {
+			require.Equal(t, []string{kind}, textsOf(h.listed(t, "bob", &listRequest{ChannelId: id, Kind: &kind})))
+		}
+		require.Empty(t, h.listed(t, "bob", &listRequest{ChannelId: id, Kind: ptr("no")}))
+	})
+}

@@ -72,8 +72,7 @@ func (s *Service) acknowledgeLocked(c *change, numbers []int64, through int64) e
 	c.delete(numbersOf(c.rows)...)
 	if through > 0 {
 		c.also(database.Statement{
-			SQL: "DELETE FROM subscription_deliveries WHERE subscription_no = ? AND number <= ? AND due_at IS NOT NULL" +
-				" AND dead_at IS NULL AND attempts > 0",
+			SQL:  "DELETE FROM " + unfinishedOf(c.tx) + " AND d.number <= ? AND d.attempts > 0",
 			Args: []any{no, through},
 		})
 	}
@@ -249,7 +248,7 @@ func (s *Service) redriveLetters(ctx context.Context, sub *subscription, letters
 // deadLettersBy reads a piece of the dead letters that were given up by a time.
 func (s *Service) deadLettersBy(ctx context.Context, no int64, by time.Time) (letters []delivery, err error) {
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
-		letters, err = deliveries(tx, "d.subscription_no = ? AND d.dead_at IS NOT NULL AND d.dead_at <= ?", " LIMIT ?", no, database.Micros(by), sweepBatch)
+		letters, err = deliveries(tx, deadOf(tx)+" AND d.dead_at <= ?", " LIMIT ?", no, database.Micros(by), sweepBatch)
 		return err
 	})
 	return letters, err

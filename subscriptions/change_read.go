@@ -59,11 +59,11 @@ func prepareWanted(tx *database.Tx, nos []int64, wants []wanted, found map[int64
 	}
 	if len(numbered.nos) > 0 {
 		rows, args := tx.InRows(numbered.keys("d.subscription_no", "d.number")...)
-		statements = append(statements, prepareRows(rows, args, found, func(c *change) *[]delivery { return &c.rows }))
+		statements = append(statements, prepareRows("subscription_deliveries d WHERE "+rows, args, found, func(c *change) *[]delivery { return &c.rows }))
 	}
 	if len(unfinished) > 0 {
 		in, argument := tx.In("d.subscription_no", unfinished)
-		statements = append(statements, prepareRows(in+" AND d.due_at IS NOT NULL AND d.dead_at IS NULL", []any{argument}, found,
+		statements = append(statements, prepareRows(liveTable(tx)+" WHERE "+in+" AND "+unfinishedOnly, []any{argument}, found,
 			func(c *change) *[]delivery { return &c.unfinished }))
 	}
 	if len(waits) > 0 {
@@ -76,10 +76,10 @@ func prepareWanted(tx *database.Tx, nos []int64, wants []wanted, found map[int64
 	return statements
 }
 
-// prepareRows returns the statement that reads deliveries under a condition.
-func prepareRows(condition string, args []any, found map[int64]*change, place func(*change) *[]delivery) database.Statement {
+// prepareRows returns the statement that reads some deliveries. selected begins with the table.
+func prepareRows(selected string, args []any, found map[int64]*change, place func(*change) *[]delivery) database.Statement {
 	return database.Statement{
-		SQL: "SELECT " + deliveryColumns + ", d.subscription_no FROM subscription_deliveries d WHERE " + condition +
+		SQL: "SELECT " + deliveryColumns + ", d.subscription_no FROM " + selected +
 			" ORDER BY d.subscription_no, d.number",
 		Args: args,
 		Scan: func(row database.Row) error {

@@ -130,7 +130,7 @@ func (s *Service) deadLetterRows(
 	ctx context.Context, sub *subscription, after int64, limit int,
 ) (rows []delivery, ids map[int64]string, err error) {
 	err = s.db.ReadFor(ctx, caller.ReaderOf(ctx, sub.subscriber), func(tx *database.Tx) error {
-		rows, err = deliveries(tx, "d.subscription_no = ? AND d.dead_at IS NOT NULL AND d.number > ?", " LIMIT ?",
+		rows, err = deliveries(tx, deadOf(tx)+" AND d.number > ?", " LIMIT ?",
 			sub.no, after, limit)
 		if err != nil {
 			return err

@@ -163,6 +163,32 @@ func TestARedriveOfAllLeavesNothing(t *testing.T) {
 	}
 }
 
+// Who fetches waits no longer because a subscription has many dead letters. How many rows PostgreSQL reads is examined elsewhere (e2e/soak).
+func TestSQLiteReadsNoDeadLettersToFindWhatIsDue(t *testing.T) {
+	t.Parallel()
+	var steps atomic.Int64
+	h := newHouse(t, database.SQLite, func(s *settings) {
+		s.database.Hooks.Steps = func(sql string, count int64) {
+			if strings.Contains(sql, "subscription_deliveries") {
+				steps.Add(count)
+			}
+		}
+	})
+	intent := h.intent(t)
+	channel := h.open(t, intent, "talk")
+	sub := h.subscribe(t, "bob", &createInput{IntentId: &intent})
+	fetched := func() int64 {
+		h.send(t, "ann", channel, "bob", "work")
+		steps.Store(0)
+		require.Len(t, h.fetch(t, sub), 1)
+		return steps.Load()
+	}
+	fetched()
+	before := fetched()
+	h.bury(t, sub, 1_000)
+	require.Less(t, fetched(), 2*before)
+}
+
 // bury gives a subscription a number of dead letters.
 func (h *house) bury(t *testing.T, sub *openintentv1.Subscription, count int) {
 	found, err := h.subscriptions.find(asOperator(), sub.GetId())

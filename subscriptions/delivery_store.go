@@ -9,8 +9,33 @@ import (
 const deliveryColumns = `d.number, d.intent_no, d.position, d.channel_no, d.attempts, d.due_at, d.given_up_at, d.dead_at,
 	d.reason, d.sources`
 
-// unfinishedOnly is the condition for unfinished deliveries. Acknowledged ones are deleted, and dead letters have a dead_at.
-const unfinishedOnly = "d.subscription_no = ? AND d.due_at IS NOT NULL AND d.dead_at IS NULL"
+const (
+	// unfinishedOnly is the condition for unfinished deliveries. Acknowledged ones are deleted, and dead letters have a dead_at.
+	unfinishedOnly = "d.due_at IS NOT NULL AND d.dead_at IS NULL"
+	// deadOnly is the condition for dead letters.
+	deadOnly = "d.dead_at IS NOT NULL"
+)
+
+// liveTable is the table of deliveries for who wants unfinished ones. They have an index of their own, so that nobody reads dead letters or
+// agents' own logs to find them.
+func liveTable(tx *database.Tx) string {
+	return "subscription_deliveries AS d" + tx.IndexedBy("subscription_deliveries_live")
+}
+
+// deadTable is liveTable for dead letters.
+func deadTable(tx *database.Tx) string {
+	return "subscription_deliveries AS d" + tx.IndexedBy("subscription_deliveries_dead")
+}
+
+// unfinishedOf selects the unfinished deliveries of a subscription.
+func unfinishedOf(tx *database.Tx) string {
+	return liveTable(tx) + " WHERE d.subscription_no = ? AND " + unfinishedOnly
+}
+
+// deadOf selects the dead letters of a subscription.
+func deadOf(tx *database.Tx) string {
+	return deadTable(tx) + " WHERE d.subscription_no = ? AND " + deadOnly
+}
 
 // scanDelivery reads deliveryColumns, and reads the columns that follow them into further.
 func scanDelivery(row database.Row, further ...any) (delivery, error) {
@@ -30,12 +55,12 @@ func scanDelivery(row database.Row, further ...any) (delivery, error) {
 	return d, err
 }
 
-// prepareDeliveries returns the statement that reads deliveries in the order of their numbers, and where it puts them.
-func prepareDeliveries(condition, suffix string, args ...any) (*[]delivery, database.Statement) {
+// prepareDeliveries returns the statement that reads deliveries in the order of their numbers, and where it puts them. selected begins with the
+// table.
+func prepareDeliveries(selected, suffix string, args ...any) (*[]delivery, database.Statement) {
 	found := new([]delivery)
 	return found, database.Statement{
-		SQL: "SELECT " + deliveryColumns + " FROM subscription_deliveries d WHERE " + condition +
-			" ORDER BY d.number" + suffix,
+		SQL:  "SELECT " + deliveryColumns + " FROM " + selected + " ORDER BY d.number" + suffix,
 		Args: args,
 		Scan: func(row database.Row) error {
 			d, err := scanDelivery(row)
@@ -45,8 +70,8 @@ func prepareDeliveries(condition, suffix string, args ...any) (*[]delivery, data
 	}
 }
 
-func deliveries(tx *database.Tx, condition, suffix string, args ...any) ([]delivery, error) {
-	found, statement := prepareDeliveries(condition, suffix, args...)
+func deliveries(tx *database.Tx, selected, suffix string, args ...any) ([]delivery, error) {
+	found, statement := prepareDeliveries(selected, suffix, args...)
 	err := tx.Pipeline(statement)
 	return *found, err
 }
@@ -54,12 +79,12 @@ func deliveries(tx *database.Tx, condition, suffix string, args ...any) ([]deliv
 // deliveriesNumbered reads deliveries of a subscription by their numbers.
 func deliveriesNumbered(tx *database.Tx, no int64, numbers []int64) (*[]delivery, database.Statement) {
 	in, argument := tx.In("d.number", numbers)
-	return prepareDeliveries("d.subscription_no = ? AND "+in, "", no, argument)
+	return prepareDeliveries("subscription_deliveries d WHERE d.subscription_no = ? AND "+in, "", no, argument)
 }
 
 // deliveriesAfter reads the deliveries of an agent's own log that come after a number, up to another one.
 func deliveriesAfter(tx *database.Tx, no, number, through int64, limit int) ([]delivery, error) {
-	return deliveries(tx, "d.subscription_no = ? AND d.number > ? AND d.number <= ?", " LIMIT ?", no, number, through, limit)
+	return deliveries(tx, "subscription_deliveries d WHERE d.subscription_no = ? AND d.number > ? AND d.number <= ?", " LIMIT ?", no, number, through, limit)
 }
 
 // insertDeliveries stores deliveries that were gathered at a time, each for the subscription with the number in nos.

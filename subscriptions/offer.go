@@ -34,17 +34,17 @@ type offering struct {
 func (s *Service) offering(ctx context.Context, sub *subscription, limit int) (o offering, err error) {
 	err = s.db.ReadFor(ctx, caller.ReaderOf(ctx, sub.subscriber), func(tx *database.Tx) error {
 		o = offering{}
-		return tx.Pipeline(o.prepare(sub.no, tx.Now(), limit)...)
+		return tx.Pipeline(o.prepare(tx, sub.no, limit)...)
 	})
 	return o, err
 }
 
 // prepare returns the statements that read which deliveries are due.
-func (o *offering) prepare(no int64, at time.Time, limit int) []database.Statement {
-	due, dueArgs := hasComeIn("d.due_at", at)
-	over, overArgs := hasComeIn("d.given_up_at", at)
+func (o *offering) prepare(tx *database.Tx, no int64, limit int) []database.Statement {
+	due, dueArgs := hasComeIn("d.due_at", tx.Now())
+	over, overArgs := hasComeIn("d.given_up_at", tx.Now())
 	return []database.Statement{{
-		SQL: "SELECT " + deliveryColumns + " FROM subscription_deliveries d WHERE " + unfinishedOnly +
+		SQL: "SELECT " + deliveryColumns + " FROM " + unfinishedOf(tx) +
 			" AND d.given_up_at IS NULL AND " + due + " ORDER BY d.number LIMIT ?",
 		Args: slices.Concat([]any{no}, dueArgs, []any{limit}),
 		Scan: func(row database.Row) error {
@@ -56,7 +56,7 @@ func (o *offering) prepare(no int64, at time.Time, limit int) []database.Stateme
 		SQL: `SELECT COUNT(*), COALESCE(SUM(CASE WHEN d.attempts > 0 AND NOT ` + due + ` THEN 1 ELSE 0 END), 0),
 			MIN(CASE WHEN NOT ` + due + ` THEN d.due_at END),
 			COALESCE(SUM(CASE WHEN ` + over + ` THEN 1 ELSE 0 END), 0)
-			FROM subscription_deliveries d WHERE ` + unfinishedOnly,
+			FROM ` + unfinishedOf(tx),
 		Args: slices.Concat(dueArgs, dueArgs, overArgs, []any{no}),
 		Scan: func(row database.Row) error {
 			var next *int64
@@ -198,11 +198,11 @@ func (s *Service) recordOffered(sub *subscription, parcels ...parcel) {
 func (s *Service) giveUp(ctx context.Context, no int64) (count int, err error) {
 	var overdue []delivery
 	err = s.db.Read(ctx, func(tx *database.Tx) (err error) {
-		overdue, err = deliveries(tx, unfinishedOnly+" AND d.given_up_at <= ?", " LIMIT ?", no, database.Micros(s.db.Now()), offerPage)
+		overdue, err = deliveries(tx, unfinishedOf(tx)+" AND d.given_up_at <= ?", " LIMIT ?", no, database.Micros(s.db.Now()), offerPage)
 		if err != nil || len(overdue) > 0 {
 			return err
 		}
-		overdue, err = deliveries(tx, unfinishedOnly+" AND d.given_up_at > ?", " LIMIT ?", no, astray(s.db.Now()), offerPage)
+		overdue, err = deliveries(tx, unfinishedOf(tx)+" AND d.given_up_at > ?", " LIMIT ?", no, astray(s.db.Now()), offerPage)
 		return err
 	})
 	if err != nil || len(overdue) == 0 {

@@ -79,7 +79,7 @@ func queuesOf(unfinished []delivery) queues {
 // readQueues reads a subscription's queues.
 func (s *Service) readQueues(ctx context.Context, no int64) (found queues, err error) {
 	err = s.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
-		rows, err := deliveries(tx, unfinishedOnly, "", no)
+		rows, err := deliveries(tx, unfinishedOf(tx), "", no)
 		found = queuesOf(rows)
 		return err
 	})

@@ -147,7 +147,7 @@ func (g *gatherer) readIntents(
 	read, presences := agents.PreparePresences(tx, []string{g.subscriber})
 	var compare []database.Statement
 	seen.times, compare = messaging.PrepareEntryTimes(tx, ends)
-	statements := slices.Concat([]database.Statement{load, read}, g.prepareUnfinished(seen), compare)
+	statements := slices.Concat([]database.Statement{load, read}, g.prepareUnfinished(tx, seen), compare)
 	if g.anchor != nil {
 		statements = append(statements, seen.anchoring.prepare(g.no, *g.anchor))
 	}
@@ -184,12 +184,15 @@ func (g *gatherer) toRead(watch *messaging.Watch, moves messaging.Moves) (few, p
 }
 
 // prepareUnfinished returns the statements that read what is unfinished or, while a stream is ahead, what is due.
-func (g *gatherer) prepareUnfinished(seen *progress) []database.Statement {
-	if g.ledger != nil {
-		return seen.offering.prepare(g.no, seen.now, offerPage)
+func (g *gatherer) prepareUnfinished(tx *database.Tx, seen *progress) []database.Statement {
+	switch {
+	case g.ledger != nil:
+		return seen.offering.prepare(tx, g.no, offerPage)
+	case g.anchor != nil: // nothing of an own log waits to be acknowledged
+		return nil
 	}
 	return []database.Statement{database.ReadValue(&seen.unfinished,
-		"SELECT COUNT(*) FROM subscription_deliveries d WHERE "+unfinishedOnly, g.no)}
+		"SELECT COUNT(*) FROM "+unfinishedOf(tx), g.no)}
 }
 
 // onlyGrown leaves those intents whose logs have grown beyond what is gathered, lowest first, up to a bound.

@@ -36,7 +36,7 @@ func prepareStanding(tx *database.Tx, portions []*portion) (map[int64]*standing,
 	if len(nos) == 0 {
 		return nil, nil
 	}
-	finished, rows, args := "d.dead_at IS NOT NULL", "", []any(nil)
+	finished, rows, args := "FALSE", "", []any(nil)
 	if len(asked.nos) > 0 {
 		rows, args = tx.InRows(database.Column{Name: "subscription_no", Values: asked.nos},
 			database.Column{Name: "number", Values: asked.numbers})
@@ -44,15 +44,23 @@ func prepareStanding(tx *database.Tx, portions []*portion) (map[int64]*standing,
 	}
 	in, argument := tx.In("d.subscription_no", nos)
 	statements := []database.Statement{{
-		SQL: "SELECT d.subscription_no, COALESCE(MIN(CASE WHEN " + finished + " THEN NULL ELSE d.number END), 0)," + `
-			COALESCE(SUM(CASE WHEN d.dead_at IS NULL AND d.attempts > 0 THEN 1 ELSE 0 END), 0),
-			COALESCE(SUM(CASE WHEN d.dead_at IS NOT NULL THEN 1 ELSE 0 END), 0)
-			FROM subscription_deliveries d WHERE ` + in + ` AND (d.due_at IS NOT NULL OR d.dead_at IS NOT NULL) GROUP BY d.subscription_no`,
+		SQL: "SELECT d.subscription_no, COALESCE(MIN(CASE WHEN " + finished + " THEN NULL ELSE d.number END), 0)," +
+			" COALESCE(SUM(CASE WHEN d.attempts > 0 THEN 1 ELSE 0 END), 0)" +
+			" FROM " + liveTable(tx) + " WHERE " + in + " AND " + unfinishedOnly + " GROUP BY d.subscription_no",
 		Args: append(slices.Clone(args), argument),
 		Scan: func(row database.Row) error {
-			var no, unfinished, outstanding, dead int64
-			err := row.Scan(&no, &unfinished, &outstanding, &dead)
-			stands[no].unfinished, stands[no].outstanding, stands[no].dead = unfinished, outstanding, dead
+			var no, unfinished, outstanding int64
+			err := row.Scan(&no, &unfinished, &outstanding)
+			stands[no].unfinished, stands[no].outstanding = unfinished, outstanding
+			return err
+		},
+	}, {
+		SQL:  "SELECT d.subscription_no, COUNT(*) FROM " + deadTable(tx) + " WHERE " + in + " AND " + deadOnly + " GROUP BY d.subscription_no",
+		Args: []any{argument},
+		Scan: func(row database.Row) error {
+			var no, dead int64
+			err := row.Scan(&no, &dead)
+			stands[no].dead = dead
 			return err
 		},
 	}}

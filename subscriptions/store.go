@@ -168,14 +168,13 @@ const (
 
 // summaries reads subscriptions with their progress.
 func summaries(tx *database.Tx, condition string, limit int, args ...any) (found []summary, err error) {
+	const theirs = " WHERE d.subscription_no = s.subscription_no AND "
+	live, dead := liveTable(tx)+theirs+unfinishedOnly, deadTable(tx)+theirs+deadOnly
 	err = tx.Pipeline(database.Statement{
 		SQL: "SELECT " + subscriptionColumns + `,
-			COALESCE((SELECT MIN(d.number) - 1 FROM subscription_deliveries d WHERE d.subscription_no = s.subscription_no
-				AND d.due_at IS NOT NULL AND d.dead_at IS NULL), s.last_number),
-			(SELECT COUNT(*) FROM subscription_deliveries d WHERE d.subscription_no = s.subscription_no
-				AND d.due_at IS NOT NULL AND d.dead_at IS NULL AND d.attempts > 0),
-			(SELECT COUNT(*) FROM subscription_deliveries d WHERE d.subscription_no = s.subscription_no
-				AND d.dead_at IS NOT NULL)` + subscriptionTable + condition + subscriptionOrder + " LIMIT ?",
+			COALESCE((SELECT MIN(d.number) - 1 FROM ` + live + `), s.last_number),
+			(SELECT COUNT(*) FROM ` + live + ` AND d.attempts > 0),
+			(SELECT COUNT(*) FROM ` + dead + `)` + subscriptionTable + condition + subscriptionOrder + " LIMIT ?",
 		Args: append(args, limit),
 		Scan: func(row database.Row) error {
 			var one summary

@@ -148,6 +148,12 @@ func (c *Conversation) encode() []byte {
 	return text
 }
 
+// KindText returns a part of what the database keeps of each conversation of a kind.
+func KindText(kind string) []byte {
+	text := (&Conversation{Kind: kind}).encode()
+	return text[1 : len(text)-1]
+}
+
 // Columns returns what the database keeps of the conversation: the thread's position and the other fields. Both are nil for none.
 func (c *Conversation) Columns() (threadPosition *int64, fields []byte) {
 	if c == nil {

@@ -37,7 +37,9 @@ type MessageQuery struct {
 	// MessageType and CorrelationID narrow the page further, when they are set.
 	MessageType   message.Type
 	CorrelationID string
-	NewestFirst   bool
+	// Kind, when it is set, leaves out what cannot be of this kind. The conversation decides.
+	Kind        string
+	NewestFirst bool
 	// facts leaves out the contents of the messages.
 	facts bool
 	Limit int
@@ -97,6 +99,10 @@ func (p MessageQuery) Prepare(tx *database.Tx) (rows *MessagePage, statement dat
 	if p.CorrelationID != "" {
 		query += " AND m.correlation_id = ?"
 		arguments = append(arguments, p.CorrelationID)
+	}
+	if p.Kind != "" {
+		query += " AND " + tx.Contains("m.conversation")
+		arguments = append(arguments, message.KindText(p.Kind))
 	}
 	query += " ORDER BY " + place
 	if p.NewestFirst {
