@@ -31,6 +31,7 @@ type grownRun struct {
 	output string
 	began  time.Time
 	found  grownFigures
+	sizes  []string // sentences about the databases' sizes
 }
 
 func grown(arguments []string) error {
@@ -100,7 +101,14 @@ func (g *grownRun) measure(ctx context.Context, engine string) error {
 			return err
 		}
 	}
-	return w.measureRetention(ctx, url)
+	before, err := databaseSize(ctx, url)
+	if err != nil {
+		return err
+	}
+	if err := w.measureRetention(ctx, url); err != nil {
+		return err
+	}
+	return w.measureSpace(ctx, url, before)
 }
 
 // measureAll measures the calls, a delivery, and the idle server.

@@ -73,7 +73,10 @@ func (g *grownRun) report(ctx context.Context) error {
 	for _, fact := range describeMachine(ctx, &comparison{plan: g.plan}) {
 		fmt.Fprintf(&page, "- %s: %s\n", fact.name, fact.value)
 	}
-	page.WriteString("\n" + table)
+	page.WriteString("\n" + table + "\n")
+	for _, sentence := range g.sizes {
+		page.WriteString("- " + sentence + "\n")
+	}
 	for _, engine := range g.engines {
 		name := "growth-calls-" + engine + ".svg"
 		fmt.Fprintf(&page, "\n![%s](%s)\n", engine, name)

@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	openintentv1 "openintent/gen/openintent/v1"
@@ -96,4 +100,46 @@ func (w *grownWorld) measureRetention(ctx context.Context, url string) error {
 	w.note(rowRetention, false, alone)
 	w.note(rowRetention, true, medianOf(beside))
 	return nil
+}
+
+// measureSpace sends as many messages as retention has removed, and compares the database's size with the one before the removal.
+func (w *grownWorld) measureSpace(ctx context.Context, url string, before int64) error {
+	after, err := databaseSize(ctx, url)
+	if err != nil {
+		return err
+	}
+	rest := w.channels[endedIntents:busyIntents]
+	if _, err := w.sendAll(ctx, endedIntents*w.perBusy, func(n int) *openintentv1.SendMessageRequest {
+		return grownMessage(rest[n%len(rest)], grownReader(w.run.size.messages+n), n)
+	}); err != nil {
+		return err
+	}
+	again, err := databaseSize(ctx, url)
+	if err != nil {
+		return err
+	}
+	const megabyte = 1 << 20
+	sentence := fmt.Sprintf("%s: %d MB when filled, %d MB once %d messages were removed, %d MB once as many were sent again (%.3f times)",
+		w.engine, before/megabyte, after/megabyte, endedIntents*w.perBusy, again/megabyte, float64(again)/float64(before))
+	w.run.say("%s", sentence)
+	w.run.sizes = append(w.run.sizes, sentence)
+	return nil
+}
+
+// databaseSize returns the bytes of a SQLite file without its log, or of a PostgreSQL database.
+func databaseSize(ctx context.Context, url string) (size int64, err error) {
+	if path, isFile := strings.CutPrefix(url, "sqlite:"); isFile {
+		found, err := os.Stat(path)
+		if err != nil {
+			return 0, err
+		}
+		return found.Size(), nil
+	}
+	pool, err := sql.Open("pgx", url)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	err = pool.QueryRowContext(ctx, "SELECT pg_database_size(current_database())").Scan(&size)
+	return size, err
 }
