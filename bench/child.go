@@ -66,6 +66,7 @@ func serveChild(mode string) error {
 	cfg.HTTPAddr, cfg.GRPCAddr, cfg.LogLevel = "127.0.0.1:0", "127.0.0.1:0", "error"
 	cfg.APIKeys = server.DevelopmentKey + ";roles=*," + compatibleKey + ";roles=*;sdk"
 	cfg.Search = os.Getenv(childSearch) == ""
+	cfg.MaxIntentsPerKey, cfg.MaxChannelsPerKey = 0, 0 // one key fills the databases
 	cfg.WebhookAllowedNetworks = "127.0.0.0/8"
 	cfg.Notifications = os.Getenv(childAlone) == ""
 	if text := os.Getenv(childRetention); text != "" {

@@ -24,6 +24,8 @@ const (
 	busyIntents, endedIntents = 200, 25
 	// fewestReaders is how many agents receive messages, at least.
 	fewestReaders = 100
+	// intentsAtOnce is after how many new intents a run says how far it has come.
+	intentsAtOnce = 10_000
 )
 
 // grownWorld is a server whose database is filled, and what is measured in it.
@@ -152,9 +154,11 @@ func grownMessage(channel, to string, n int) *openintentv1.SendMessageRequest {
 // intents in turn. How fast the busy ones are filled is measured at the beginning and at the end.
 func (w *grownWorld) fill(ctx context.Context) error {
 	size := w.run.size
-	w.run.say("%s: making %d intents", w.engine, size.intents)
-	if err := w.newIntents(ctx, busyIntents, size.intents); err != nil {
-		return err
+	for from := busyIntents; from < size.intents; from += intentsAtOnce {
+		w.run.say("%s: making intents, %d of %d", w.engine, from, size.intents)
+		if err := w.newIntents(ctx, from, min(from+intentsAtOnce, size.intents)); err != nil {
+			return err
+		}
 	}
 	readers := max(fewestReaders, size.messages/1_000)
 	for _, part := range []struct {

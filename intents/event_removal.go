@@ -121,9 +121,8 @@ func (s *Service) judgeEvents(ctx context.Context, intentNo int64, oldest time.T
 		if before, err = checkpointOf(tx, &head); err != nil {
 			return err
 		}
-		events, err := listEvents(tx, pages.Of("removal", s.removal.piece), intentNo, eventFilter{
-			after: before.sequence, before: head.LastSequence,
-		})
+		log := eventList{after: before.sequence, before: head.LastSequence}
+		events, err := log.read(tx, pages.Of("removal", s.removal.piece), intentNo)
 		next = before.over(events, oldest)
 		return err
 	})

@@ -122,56 +122,6 @@ func (s *Service) checkParent(tx *database.Tx, c caller.Caller, draft EventDraft
 	return err
 }
 
-// ListEvents returns a page of an intent's log, the newest event first unless the request says otherwise.
-func (s *Service) ListEvents(
-	ctx context.Context, req *openintentv1.ListEventsRequest,
-) (*openintentv1.ListEventsResponse, error) {
-	since, err := moment("since", req.GetSince())
-	if err := firstOf(err, caller.CheckText("event_type", req.GetEventType())); err != nil {
-		return nil, err
-	}
-	var place int64
-	page, err := pages.Begin("events", req, defaultEventPage, &place)
-	if err := firstOf(err, page.Skip(req.GetOffset())); err != nil {
-		return nil, err
-	}
-	filter := eventFilter{
-		eventType:  req.GetEventType(),
-		since:      since,
-		after:      req.GetAfterSequence(),
-		descending: req.AfterSequence == nil,
-		offset:     int(req.GetOffset()),
-	}
-	if req.Order != nil {
-		filter.descending = req.GetOrder() == "desc"
-	}
-	if filter.descending {
-		filter.before = place
-	} else {
-		filter.after = max(filter.after, place)
-	}
-	var events []*Event
-	var removed checkpoint
-	err = s.readHeavy(ctx, func(tx *database.Tx, c caller.Caller) error {
-		head, err := s.view(tx, c, c.Agent, req.GetIntentId(), PermissionRead)
-		if err != nil {
-			return err
-		}
-		if removed, err = checkpointOf(tx, &head); err != nil {
-			return err
-		}
-		events, err = listEvents(tx, page, head.IntentNo, filter)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	messages, err := eventMessages(events)
-	response := &openintentv1.ListEventsResponse{Checkpoint: removed.toWire()}
-	response.Events, response.NextCursor = pages.Close(page, messages, func(i int) []any { return []any{events[i].Sequence} })
-	return response, err
-}
-
 // GetEvent returns one event of an intent.
 func (s *Service) GetEvent(ctx context.Context, req *openintentv1.GetEventRequest) (*openintentv1.Event, error) {
 	if err := caller.CheckText("event_id", req.GetEventId()); err != nil {

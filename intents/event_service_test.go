@@ -2,7 +2,6 @@ package intents
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -138,45 +137,6 @@ func TestAppendEventRefuses(t *testing.T) {
 				IntentId: id, EventType: "comment", Actor: pointer(agent),
 			})
 			require.Equal(t, want, err == nil, "the operator acts with the rights of %s", agent)
-		}
-	})
-}
-
-func TestListEvents(t *testing.T) {
-	eachEngine(t, func(t *testing.T, h *house) {
-		id := h.newIntent(t).GetId()
-		for i := range 5 {
-			h.clock.Advance(time.Second)
-			h.appendEvent(t, &openintentv1.AppendEventRequest{IntentId: id, EventType: fmt.Sprint("type", i%2)})
-		}
-		all := h.log(t, id)
-		for name, c := range map[string]struct {
-			req  *openintentv1.ListEventsRequest
-			want []int64
-		}{
-			"newest first":      {&openintentv1.ListEventsRequest{}, []int64{6, 5, 4, 3, 2, 1}},
-			"a page":            {&openintentv1.ListEventsRequest{Limit: pointer(int32(2)), Offset: pointer(int32(1))}, []int64{5, 4}},
-			"oldest first":      {&openintentv1.ListEventsRequest{Order: pointer("asc"), Limit: pointer(int32(2))}, []int64{1, 2}},
-			"after a sequence":  {&openintentv1.ListEventsRequest{AfterSequence: pointer(int64(4))}, []int64{5, 6}},
-			"after the newest":  {&openintentv1.ListEventsRequest{AfterSequence: pointer(int64(6))}, nil},
-			"after, descending": {&openintentv1.ListEventsRequest{AfterSequence: pointer(int64(4)), Order: pointer("desc")}, []int64{6, 5}},
-			"of a type":         {&openintentv1.ListEventsRequest{EventType: pointer("type1")}, []int64{5, 3}},
-			"after a time":      {&openintentv1.ListEventsRequest{Since: all[3].GetCreatedAt()}, []int64{6, 5}},
-			"just before a time": {
-				&openintentv1.ListEventsRequest{Since: timestamp(all[3].GetCreatedAt().AsTime().Add(-time.Microsecond))},
-				[]int64{6, 5, 4},
-			},
-		} {
-			t.Run(name, func(t *testing.T) {
-				c.req.IntentId = id
-				response, err := h.ListEvents(as("bob"), c.req)
-				require.NoError(t, err)
-				var sequences []int64
-				for _, event := range response.GetEvents() {
-					sequences = append(sequences, event.GetSequence())
-				}
-				require.Equal(t, c.want, sequences)
-			})
 		}
 	})
 }

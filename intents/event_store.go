@@ -1,8 +1,6 @@
 package intents
 
 import (
-	"time"
-
 	"openintent/database"
 	"openintent/jsonvalue"
 	"openintent/pages"
@@ -64,38 +62,6 @@ func scanEvent(row database.Row) (*Event, error) {
 	event.TraceID, event.ParentEventID, event.PreviousHash = text(trace), text(parent), text(previous)
 	event.CreatedAt = database.Time(createdAt)
 	return &event, nil
-}
-
-// eventFilter selects a page of one intent's events; zero values select everything.
-type eventFilter struct {
-	eventType  string
-	since      time.Time // exclusive
-	after      int64     // sequence, exclusive
-	before     int64     // sequence, exclusive
-	descending bool
-	offset     int
-}
-
-// listEvents reads a page of the events of an intent that a filter selects.
-func listEvents(tx *database.Tx, page *pages.Page, intentNo int64, filter eventFilter) ([]*Event, error) {
-	where, args := " WHERE e.intent_no = ?", []any{intentNo}
-	if filter.eventType != "" {
-		where, args = where+" AND e.event_type = ?", append(args, filter.eventType)
-	}
-	if !filter.since.IsZero() {
-		where, args = where+" AND e.created_at > ?", append(args, database.Micros(filter.since))
-	}
-	if filter.after > 0 {
-		where, args = where+" AND e.sequence > ?", append(args, filter.after)
-	}
-	if filter.before > 0 {
-		where, args = where+" AND e.sequence < ?", append(args, filter.before)
-	}
-	order := " ORDER BY e.sequence"
-	if filter.descending {
-		order += " DESC"
-	}
-	return readPage(tx, page, where+order, filter.offset, args)
 }
 
 // readPage reads those events of a selection that go on a page.

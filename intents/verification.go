@@ -2,6 +2,7 @@ package intents
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"sync"
 	"time"
@@ -95,7 +96,7 @@ func (s *Service) verifyPage(ctx context.Context, intentID string, check *chainC
 		if check.removed = removed; removed.sequence > check.last { // also if it was removed while the pages were read
 			check.from(removed)
 		}
-		events, err := listEvents(tx, page, head.IntentNo, eventFilter{after: check.last})
+		events, err := (&eventList{after: check.last, before: math.MaxInt64}).read(tx, page, head.IntentNo)
 		if err != nil {
 			return err
 		}

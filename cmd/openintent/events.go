@@ -37,13 +37,20 @@ func (c *eventListCommand) Run(ctx context.Context, to terminal) error {
 	}
 	defer func() { _ = client.Close() }()
 	limit := int32(min(c.Limit, largestPage))
-	listed, err := called(client.Raw().Events.ListEvents(ctx, &openintentv1.ListEventsRequest{
-		IntentId: intent, Limit: &limit, EventType: present(c.Type), AfterSequence: c.After,
-	}))
-	if err != nil {
-		return err
+	var events []*openintentv1.Event
+	request := &openintentv1.ListEventsRequest{IntentId: intent, Limit: &limit, EventType: present(c.Type), AfterSequence: c.After}
+	for {
+		listed, err := called(client.Raw().Events.ListEvents(ctx, request))
+		if err != nil {
+			return err
+		}
+		events = append(events, listed.GetEvents()...)
+		if !listed.GetBounded() || len(events) >= int(limit) {
+			break
+		}
+		request.Cursor = listed.NextCursor // the server had looked at enough events, and there are more
 	}
-	events := listed.GetEvents()
+	events = events[:min(len(events), int(limit))]
 	if c.After == nil {
 		slices.Reverse(events)
 	}

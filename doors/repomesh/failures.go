@@ -108,13 +108,13 @@ func failedTests(payload map[string]any) map[string]string {
 // bug makes a task of a test that fails again and again, and returns its id. If such a task is still open, it returns that one's.
 func (s *session) bug(ctx context.Context, d *draft, first *openintentv1.Message, f failure, what string) (string, error) {
 	goal := "Fix flaky test: " + doors.Beginning(f.Test, goalRoom)
-	earlier, err := s.caller.Events.ListEvents(ctx, &openintentv1.ListEventsRequest{
+	earlier, _, err := s.events(ctx, &openintentv1.ListEventsRequest{
 		IntentId: s.intent, EventType: new("task.created"), Since: first.GetCreatedAt(), Order: new("desc"), Limit: new(int32(mostFetched)),
 	})
 	if err != nil {
 		return "", err
 	}
-	for _, entry := range earlier.GetEvents() {
+	for _, entry := range earlier {
 		said := entry.GetPayload().GetFields()
 		if said["name"].GetStringValue() != goal {
 			continue

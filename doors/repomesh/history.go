@@ -56,19 +56,34 @@ func (s *session) history(ctx context.Context, g *gathering) error {
 			request.Since = timestamppb.New(g.since)
 		}
 	}
-	page, err := s.caller.Events.ListEvents(ctx, request)
+	found, more, err := s.events(ctx, request)
 	if err != nil {
 		return err
 	}
-	for _, entry := range page.GetEvents() {
+	for _, entry := range found {
 		if e := told(entry); e != nil && (name == "" || e.Type == name) {
 			g.add(e)
 		}
 	}
-	if n := len(page.GetEvents()); page.NextCursor != nil && n > 0 && g.reachesOn(fetch) {
-		g.reached(page.GetEvents()[n-1].GetCreatedAt().AsTime())
+	if n := len(found); more && n > 0 && g.reachesOn(fetch) {
+		g.reached(found[n-1].GetCreatedAt().AsTime())
 	}
 	return nil
+}
+
+// events lists logged events, on over pages that ended because the server had looked at enough. more reports whether others follow.
+func (s *session) events(ctx context.Context, request *openintentv1.ListEventsRequest) (found []*openintentv1.Event, more bool, err error) {
+	limit := int(request.GetLimit())
+	for {
+		page, err := s.caller.Events.ListEvents(ctx, request)
+		if err != nil {
+			return nil, false, err
+		}
+		if found = append(found, page.GetEvents()...); !page.GetBounded() || len(found) >= limit {
+			return found[:min(limit, len(found))], page.NextCursor != nil || len(found) > limit, nil
+		}
+		request.Cursor = page.NextCursor
+	}
 }
 
 // told returns an entry of the log in the protocol's form, and nil if the protocol has no event for it.

@@ -388,7 +388,10 @@ type ListEventsResponse struct {
 	NextCursor *string `protobuf:"bytes,2,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
 	// What the server has removed from the beginning of the log; absent if nothing. Over REST its sequence is in the header
 	// X-Events-Removed-Through.
-	Checkpoint    *EventCheckpoint `protobuf:"bytes,3,opt,name=checkpoint,proto3,oneof" json:"checkpoint,omitempty"`
+	Checkpoint *EventCheckpoint `protobuf:"bytes,3,opt,name=checkpoint,proto3,oneof" json:"checkpoint,omitempty"`
+	// True if the page ended because the server had looked at 10,000 events to find some of the type. Such a page may be empty, and
+	// `next_cursor` leads on. With an offset the server looks at as many as it needs.
+	Bounded       bool `protobuf:"varint,4,opt,name=bounded,proto3" json:"bounded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -442,6 +445,13 @@ func (x *ListEventsResponse) GetCheckpoint() *EventCheckpoint {
 		return x.Checkpoint
 	}
 	return nil
+}
+
+func (x *ListEventsResponse) GetBounded() bool {
+	if x != nil {
+		return x.Bounded
+	}
+	return false
 }
 
 // EventCheckpoint is what the server keeps of the events that it has removed, because they were older than the server's retention. The
@@ -1100,14 +1110,15 @@ const file_openintent_v1_events_proto_rawDesc = "" +
 	"\v_event_typeB\x11\n" +
 	"\x0f_after_sequenceB\b\n" +
 	"\x06_orderB\t\n" +
-	"\a_cursor\"\xcc\x01\n" +
+	"\a_cursor\"\xe6\x01\n" +
 	"\x12ListEventsResponse\x12,\n" +
 	"\x06events\x18\x01 \x03(\v2\x14.openintent.v1.EventR\x06events\x12$\n" +
 	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
 	"nextCursor\x88\x01\x01\x12C\n" +
 	"\n" +
 	"checkpoint\x18\x03 \x01(\v2\x1e.openintent.v1.EventCheckpointH\x01R\n" +
-	"checkpoint\x88\x01\x01B\x0e\n" +
+	"checkpoint\x88\x01\x01\x12\x18\n" +
+	"\abounded\x18\x04 \x01(\bR\aboundedB\x0e\n" +
 	"\f_next_cursorB\r\n" +
 	"\v_checkpoint\"\x94\x02\n" +
 	"\x0fEventCheckpoint\x12\x1a\n" +

@@ -77,14 +77,16 @@ class ListEventsRequest(_message.Message):
     def __init__(self, intent_id: _Optional[str] = ..., limit: _Optional[int] = ..., offset: _Optional[int] = ..., event_type: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., after_sequence: _Optional[int] = ..., order: _Optional[str] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ListEventsResponse(_message.Message):
-    __slots__ = ("events", "next_cursor", "checkpoint")
+    __slots__ = ("events", "next_cursor", "checkpoint", "bounded")
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
     CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
+    BOUNDED_FIELD_NUMBER: _ClassVar[int]
     events: _containers.RepeatedCompositeFieldContainer[Event]
     next_cursor: str
     checkpoint: EventCheckpoint
-    def __init__(self, events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., next_cursor: _Optional[str] = ..., checkpoint: _Optional[_Union[EventCheckpoint, _Mapping]] = ...) -> None: ...
+    bounded: bool
+    def __init__(self, events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., next_cursor: _Optional[str] = ..., checkpoint: _Optional[_Union[EventCheckpoint, _Mapping]] = ..., bounded: bool = ...) -> None: ...
 
 class EventCheckpoint(_message.Message):
     __slots__ = ("sequence", "position", "event_hash", "created_at", "removed_at", "first_break")
