@@ -64,6 +64,8 @@ type dialect interface {
 
 	forUpdate() string
 	indexedBy(index string) string
+	// alone returns the statement that tries to be alone under a name; none if a transaction that writes is alone anyway.
+	alone(name string) []Statement
 	// waitingPlaces returns the bound on transactions that wait for locks; nil if none ever waits.
 	waitingPlaces() waitingPlaces
 	// moves counts the failovers, see DB.Moves.

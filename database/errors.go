@@ -83,8 +83,11 @@ func IsUnavailable(err error) bool {
 
 // isConflict reports whether a conflict with another transaction caused the error before the commit.
 func isConflict(err error) bool {
-	if IsCommitUnknown(err) {
+	switch {
+	case IsCommitUnknown(err):
 		return false
+	case errors.Is(err, errNotAlone):
+		return true
 	}
 	switch sqliteCode(err) & 0xff {
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:

@@ -1,6 +1,7 @@
 package intents
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -88,8 +89,19 @@ func (r reader) mayRead() (condition string, args []any) {
 		return "", nil
 	}
 	inScope, args := inScope(r.scope)
+	either, of := r.comesBy(r.ways())
+	return inScope + " AND " + either, append(args, of...)
+}
+
+// isRelated returns the SQL condition on the intent i that the reader has made it or is named in it.
+func (r reader) isRelated() (condition string, args []any) {
+	return r.comesBy(slices.DeleteFunc(r.ways(), func(w way) bool { return w.column == "" }))
+}
+
+// comesBy returns the SQL condition that the intent i comes to the reader in one of some ways.
+func (r reader) comesBy(ways []way) (condition string, args []any) {
 	var either []string
-	for _, way := range r.ways() {
+	for _, way := range ways {
 		holds, of := way.holds(r.agent)
 		if way.table == "intents" {
 			holds = strings.ReplaceAll(holds, "w.", "i.")
@@ -98,7 +110,7 @@ func (r reader) mayRead() (condition string, args []any) {
 		}
 		either, args = append(either, holds), append(args, of...)
 	}
-	return inScope + " AND (" + strings.Join(either, " OR ") + ")", args
+	return "(" + strings.Join(either, " OR ") + ")", args
 }
 
 // readable returns the query of the numbers of the intents that the reader may read, whatever the scope, at most so many of those that

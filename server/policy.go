@@ -59,6 +59,7 @@ const (
 // policies lists every method. A method that is missing here is refused, and a test fails.
 var policies = map[string]policy{
 	openintentv1.IntentService_CreateIntent_FullMethodName:     {access: anyCaller, effect: writes, place: outside},
+	openintentv1.IntentService_OpenIntent_FullMethodName:       {access: anyCaller, effect: writes, place: outside},
 	openintentv1.IntentService_ListIntents_FullMethodName:      {access: anyCaller, effect: reads, place: byRoom},
 	openintentv1.IntentService_GetIntent_FullMethodName:        {access: anyCaller, effect: reads, place: named},
 	openintentv1.IntentService_PatchIntentState_FullMethodName: {access: anyCaller, effect: writes, place: named},

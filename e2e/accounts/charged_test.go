@@ -75,6 +75,7 @@ func (p *place) task(steps ...string) string {
 
 // charges are calls of alice, or of the operator, each of which stores something: the method, the path and the body.
 var charges = map[string]func(p *place) (method, path, body string){
+	"IntentService/OpenIntent":   func(*place) (string, string, string) { return "POST", "/v1/intents/open", `{"title":"Opened"}` },
 	"IntentService/CreateIntent": func(*place) (string, string, string) { return "POST", "/v1/intents", `{"title":"Another"}` },
 	"IntentService/PatchIntentState": func(p *place) (string, string, string) {
 		return "POST", p.onIntent("/state"), `{"patches":[{"op":"set","path":"/a","value":"b"}],"expected_version":1}`

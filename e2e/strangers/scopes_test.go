@@ -20,7 +20,7 @@ import (
 // withoutPlace are the calls that name neither an intent nor anything in one. TestAScopedKeySeesOnlyWhatLiesInItsScope is
 // about them. Every other call of the contract must refuse what lies outside of a key's scope.
 var withoutPlace = []string{
-	"IntentService/CreateIntent", "IntentService/ListIntents", "EventService/ListTraceEvents",
+	"IntentService/CreateIntent", "IntentService/OpenIntent", "IntentService/ListIntents", "EventService/ListTraceEvents",
 	"MessageService/GetInbox", "MessageService/MarkInboxRead", "AttentionService/MarkSurfaced", "ObligationService/ListObligations",
 	"AgentService/WhoAmI", "AgentService/RegisterAgent", "AgentService/UpsertAgent", "AgentService/GetAgent", "AgentService/ListAgents",
 	"AgentService/UpdateAgentStatus", "AgentService/Heartbeat", "AgentService/DeregisterAgent",

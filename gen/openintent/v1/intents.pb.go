@@ -258,6 +258,125 @@ func (x *Intent) GetUpdatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+// OpenIntentRequest names an intent by its title.
+type OpenIntentRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The exact title; 1 to 1,024 characters.
+	Title string `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
+	// The description of an intent that is made; up to 65,536 characters.
+	Description *string `protobuf:"bytes,2,opt,name=description,proto3,oneof" json:"description,omitempty"`
+	// Who may do what in an intent that is made, as CreateIntentRequest has it.
+	DefaultPolicy *AccessPolicy `protobuf:"varint,3,opt,name=default_policy,json=defaultPolicy,proto3,enum=openintent.v1.AccessPolicy,oneof" json:"default_policy,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OpenIntentRequest) Reset() {
+	*x = OpenIntentRequest{}
+	mi := &file_openintent_v1_intents_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OpenIntentRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OpenIntentRequest) ProtoMessage() {}
+
+func (x *OpenIntentRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_intents_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OpenIntentRequest.ProtoReflect.Descriptor instead.
+func (*OpenIntentRequest) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *OpenIntentRequest) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *OpenIntentRequest) GetDescription() string {
+	if x != nil && x.Description != nil {
+		return *x.Description
+	}
+	return ""
+}
+
+func (x *OpenIntentRequest) GetDefaultPolicy() AccessPolicy {
+	if x != nil && x.DefaultPolicy != nil {
+		return *x.DefaultPolicy
+	}
+	return AccessPolicy_ACCESS_POLICY_UNSPECIFIED
+}
+
+// OpenIntentResponse has the intent of the title.
+type OpenIntentResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The intent.
+	Intent *Intent `protobuf:"bytes,1,opt,name=intent,proto3" json:"intent,omitempty"`
+	// Whether this call made it.
+	Created       bool `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OpenIntentResponse) Reset() {
+	*x = OpenIntentResponse{}
+	mi := &file_openintent_v1_intents_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OpenIntentResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OpenIntentResponse) ProtoMessage() {}
+
+func (x *OpenIntentResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_intents_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OpenIntentResponse.ProtoReflect.Descriptor instead.
+func (*OpenIntentResponse) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *OpenIntentResponse) GetIntent() *Intent {
+	if x != nil {
+		return x.Intent
+	}
+	return nil
+}
+
+func (x *OpenIntentResponse) GetCreated() bool {
+	if x != nil {
+		return x.Created
+	}
+	return false
+}
+
 // CreateIntentRequest describes a new intent.
 type CreateIntentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -294,7 +413,7 @@ type CreateIntentRequest struct {
 
 func (x *CreateIntentRequest) Reset() {
 	*x = CreateIntentRequest{}
-	mi := &file_openintent_v1_intents_proto_msgTypes[1]
+	mi := &file_openintent_v1_intents_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -306,7 +425,7 @@ func (x *CreateIntentRequest) String() string {
 func (*CreateIntentRequest) ProtoMessage() {}
 
 func (x *CreateIntentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_intents_proto_msgTypes[1]
+	mi := &file_openintent_v1_intents_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -319,7 +438,7 @@ func (x *CreateIntentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateIntentRequest.ProtoReflect.Descriptor instead.
 func (*CreateIntentRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{1}
+	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CreateIntentRequest) GetTitle() string {
@@ -427,7 +546,7 @@ type ListIntentsRequest struct {
 
 func (x *ListIntentsRequest) Reset() {
 	*x = ListIntentsRequest{}
-	mi := &file_openintent_v1_intents_proto_msgTypes[2]
+	mi := &file_openintent_v1_intents_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -439,7 +558,7 @@ func (x *ListIntentsRequest) String() string {
 func (*ListIntentsRequest) ProtoMessage() {}
 
 func (x *ListIntentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_intents_proto_msgTypes[2]
+	mi := &file_openintent_v1_intents_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -452,7 +571,7 @@ func (x *ListIntentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIntentsRequest.ProtoReflect.Descriptor instead.
 func (*ListIntentsRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{2}
+	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListIntentsRequest) GetStatus() IntentStatus {
@@ -512,7 +631,7 @@ type ListIntentsResponse struct {
 
 func (x *ListIntentsResponse) Reset() {
 	*x = ListIntentsResponse{}
-	mi := &file_openintent_v1_intents_proto_msgTypes[3]
+	mi := &file_openintent_v1_intents_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -524,7 +643,7 @@ func (x *ListIntentsResponse) String() string {
 func (*ListIntentsResponse) ProtoMessage() {}
 
 func (x *ListIntentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_intents_proto_msgTypes[3]
+	mi := &file_openintent_v1_intents_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -537,7 +656,7 @@ func (x *ListIntentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIntentsResponse.ProtoReflect.Descriptor instead.
 func (*ListIntentsResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{3}
+	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListIntentsResponse) GetIntents() []*Intent {
@@ -586,7 +705,7 @@ type GetIntentRequest struct {
 
 func (x *GetIntentRequest) Reset() {
 	*x = GetIntentRequest{}
-	mi := &file_openintent_v1_intents_proto_msgTypes[4]
+	mi := &file_openintent_v1_intents_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -598,7 +717,7 @@ func (x *GetIntentRequest) String() string {
 func (*GetIntentRequest) ProtoMessage() {}
 
 func (x *GetIntentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_intents_proto_msgTypes[4]
+	mi := &file_openintent_v1_intents_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -611,7 +730,7 @@ func (x *GetIntentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetIntentRequest.ProtoReflect.Descriptor instead.
 func (*GetIntentRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{4}
+	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetIntentRequest) GetIntentId() string {
@@ -636,7 +755,7 @@ type StatePatch struct {
 
 func (x *StatePatch) Reset() {
 	*x = StatePatch{}
-	mi := &file_openintent_v1_intents_proto_msgTypes[5]
+	mi := &file_openintent_v1_intents_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -648,7 +767,7 @@ func (x *StatePatch) String() string {
 func (*StatePatch) ProtoMessage() {}
 
 func (x *StatePatch) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_intents_proto_msgTypes[5]
+	mi := &file_openintent_v1_intents_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -661,7 +780,7 @@ func (x *StatePatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatePatch.ProtoReflect.Descriptor instead.
 func (*StatePatch) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{5}
+	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StatePatch) GetOp() string {
@@ -702,7 +821,7 @@ type PatchIntentStateRequest struct {
 
 func (x *PatchIntentStateRequest) Reset() {
 	*x = PatchIntentStateRequest{}
-	mi := &file_openintent_v1_intents_proto_msgTypes[6]
+	mi := &file_openintent_v1_intents_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -714,7 +833,7 @@ func (x *PatchIntentStateRequest) String() string {
 func (*PatchIntentStateRequest) ProtoMessage() {}
 
 func (x *PatchIntentStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_intents_proto_msgTypes[6]
+	mi := &file_openintent_v1_intents_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -727,7 +846,7 @@ func (x *PatchIntentStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchIntentStateRequest.ProtoReflect.Descriptor instead.
 func (*PatchIntentStateRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{6}
+	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PatchIntentStateRequest) GetIntentId() string {
@@ -775,7 +894,7 @@ type SetIntentStatusRequest struct {
 
 func (x *SetIntentStatusRequest) Reset() {
 	*x = SetIntentStatusRequest{}
-	mi := &file_openintent_v1_intents_proto_msgTypes[7]
+	mi := &file_openintent_v1_intents_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -787,7 +906,7 @@ func (x *SetIntentStatusRequest) String() string {
 func (*SetIntentStatusRequest) ProtoMessage() {}
 
 func (x *SetIntentStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_intents_proto_msgTypes[7]
+	mi := &file_openintent_v1_intents_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -800,7 +919,7 @@ func (x *SetIntentStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetIntentStatusRequest.ProtoReflect.Descriptor instead.
 func (*SetIntentStatusRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{7}
+	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SetIntentStatusRequest) GetIntentId() string {
@@ -850,7 +969,7 @@ type Assignment struct {
 
 func (x *Assignment) Reset() {
 	*x = Assignment{}
-	mi := &file_openintent_v1_intents_proto_msgTypes[8]
+	mi := &file_openintent_v1_intents_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -862,7 +981,7 @@ func (x *Assignment) String() string {
 func (*Assignment) ProtoMessage() {}
 
 func (x *Assignment) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_intents_proto_msgTypes[8]
+	mi := &file_openintent_v1_intents_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -875,7 +994,7 @@ func (x *Assignment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Assignment.ProtoReflect.Descriptor instead.
 func (*Assignment) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{8}
+	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Assignment) GetId() string {
@@ -928,7 +1047,7 @@ type ListAssignmentsRequest struct {
 
 func (x *ListAssignmentsRequest) Reset() {
 	*x = ListAssignmentsRequest{}
-	mi := &file_openintent_v1_intents_proto_msgTypes[9]
+	mi := &file_openintent_v1_intents_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -940,7 +1059,7 @@ func (x *ListAssignmentsRequest) String() string {
 func (*ListAssignmentsRequest) ProtoMessage() {}
 
 func (x *ListAssignmentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_intents_proto_msgTypes[9]
+	mi := &file_openintent_v1_intents_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -953,7 +1072,7 @@ func (x *ListAssignmentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAssignmentsRequest.ProtoReflect.Descriptor instead.
 func (*ListAssignmentsRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{9}
+	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListAssignmentsRequest) GetIntentId() string {
@@ -990,7 +1109,7 @@ type ListAssignmentsResponse struct {
 
 func (x *ListAssignmentsResponse) Reset() {
 	*x = ListAssignmentsResponse{}
-	mi := &file_openintent_v1_intents_proto_msgTypes[10]
+	mi := &file_openintent_v1_intents_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1002,7 +1121,7 @@ func (x *ListAssignmentsResponse) String() string {
 func (*ListAssignmentsResponse) ProtoMessage() {}
 
 func (x *ListAssignmentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_intents_proto_msgTypes[10]
+	mi := &file_openintent_v1_intents_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1015,7 +1134,7 @@ func (x *ListAssignmentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAssignmentsResponse.ProtoReflect.Descriptor instead.
 func (*ListAssignmentsResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{10}
+	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListAssignmentsResponse) GetAssignments() []*Assignment {
@@ -1047,7 +1166,7 @@ type AssignAgentRequest struct {
 
 func (x *AssignAgentRequest) Reset() {
 	*x = AssignAgentRequest{}
-	mi := &file_openintent_v1_intents_proto_msgTypes[11]
+	mi := &file_openintent_v1_intents_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1059,7 +1178,7 @@ func (x *AssignAgentRequest) String() string {
 func (*AssignAgentRequest) ProtoMessage() {}
 
 func (x *AssignAgentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_intents_proto_msgTypes[11]
+	mi := &file_openintent_v1_intents_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1072,7 +1191,7 @@ func (x *AssignAgentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssignAgentRequest.ProtoReflect.Descriptor instead.
 func (*AssignAgentRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{11}
+	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *AssignAgentRequest) GetIntentId() string {
@@ -1109,7 +1228,7 @@ type UnassignAgentRequest struct {
 
 func (x *UnassignAgentRequest) Reset() {
 	*x = UnassignAgentRequest{}
-	mi := &file_openintent_v1_intents_proto_msgTypes[12]
+	mi := &file_openintent_v1_intents_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1121,7 +1240,7 @@ func (x *UnassignAgentRequest) String() string {
 func (*UnassignAgentRequest) ProtoMessage() {}
 
 func (x *UnassignAgentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_intents_proto_msgTypes[12]
+	mi := &file_openintent_v1_intents_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1134,7 +1253,7 @@ func (x *UnassignAgentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnassignAgentRequest.ProtoReflect.Descriptor instead.
 func (*UnassignAgentRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{12}
+	return file_openintent_v1_intents_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *UnassignAgentRequest) GetIntentId() string {
@@ -1178,7 +1297,17 @@ const file_openintent_v1_intents_proto_rawDesc = "" +
 	"created_at\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
 	"updated_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAtB\x13\n" +
-	"\x11_parent_intent_id\"\xa5\x06\n" +
+	"\x11_parent_intent_id\"\xe2\x01\n" +
+	"\x11OpenIntentRequest\x12#\n" +
+	"\x05title\x18\x01 \x01(\tB\r\xe0A\x02\xbaH\ar\x05\x10\x01\x18\x80\bR\x05title\x120\n" +
+	"\vdescription\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x18\x80\x80\x04H\x00R\vdescription\x88\x01\x01\x12S\n" +
+	"\x0edefault_policy\x18\x03 \x01(\x0e2\x1b.openintent.v1.AccessPolicyB\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x01R\rdefaultPolicy\x88\x01\x01B\x0e\n" +
+	"\f_descriptionB\x11\n" +
+	"\x0f_default_policy\"]\n" +
+	"\x12OpenIntentResponse\x12-\n" +
+	"\x06intent\x18\x01 \x01(\v2\x15.openintent.v1.IntentR\x06intent\x12\x18\n" +
+	"\acreated\x18\x02 \x01(\bR\acreated\"\xa5\x06\n" +
 	"\x13CreateIntentRequest\x12#\n" +
 	"\x05title\x18\x01 \x01(\tB\r\xe0A\x02\xbaH\ar\x05\x10\x01\x18\x80\bR\x05title\x120\n" +
 	"\vdescription\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x18\x80\x80\x04H\x00R\vdescription\x88\x01\x01\x129\n" +
@@ -1284,9 +1413,11 @@ const file_openintent_v1_intents_proto_rawDesc = "" +
 	"\x15INTENT_STATUS_BLOCKED\x10\x03\x12\x1b\n" +
 	"\x17INTENT_STATUS_COMPLETED\x10\x04\x12\x1b\n" +
 	"\x17INTENT_STATUS_ABANDONED\x10\x05\x12*\n" +
-	"&INTENT_STATUS_SUSPENDED_AWAITING_INPUT\x10\x062\xcd\a\n" +
+	"&INTENT_STATUS_SUSPENDED_AWAITING_INPUT\x10\x062\xbd\b\n" +
 	"\rIntentService\x12a\n" +
-	"\fCreateIntent\x12\".openintent.v1.CreateIntentRequest\x1a\x15.openintent.v1.Intent\"\x16\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/intents\x12i\n" +
+	"\fCreateIntent\x12\".openintent.v1.CreateIntentRequest\x1a\x15.openintent.v1.Intent\"\x16\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/intents\x12n\n" +
+	"\n" +
+	"OpenIntent\x12 .openintent.v1.OpenIntentRequest\x1a!.openintent.v1.OpenIntentResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/intents/open\x12i\n" +
 	"\vListIntents\x12!.openintent.v1.ListIntentsRequest\x1a\".openintent.v1.ListIntentsResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/intents\x12d\n" +
 	"\tGetIntent\x12\x1f.openintent.v1.GetIntentRequest\x1a\x15.openintent.v1.Intent\"\x1f\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/intents/{intent_id}\x12{\n" +
 	"\x10PatchIntentState\x12&.openintent.v1.PatchIntentStateRequest\x1a\x15.openintent.v1.Intent\"(\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/intents/{intent_id}/state\x12z\n" +
@@ -1309,69 +1440,75 @@ func file_openintent_v1_intents_proto_rawDescGZIP() []byte {
 }
 
 var file_openintent_v1_intents_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_openintent_v1_intents_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_openintent_v1_intents_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_openintent_v1_intents_proto_goTypes = []any{
 	(IntentStatus)(0),               // 0: openintent.v1.IntentStatus
 	(*Intent)(nil),                  // 1: openintent.v1.Intent
-	(*CreateIntentRequest)(nil),     // 2: openintent.v1.CreateIntentRequest
-	(*ListIntentsRequest)(nil),      // 3: openintent.v1.ListIntentsRequest
-	(*ListIntentsResponse)(nil),     // 4: openintent.v1.ListIntentsResponse
-	(*GetIntentRequest)(nil),        // 5: openintent.v1.GetIntentRequest
-	(*StatePatch)(nil),              // 6: openintent.v1.StatePatch
-	(*PatchIntentStateRequest)(nil), // 7: openintent.v1.PatchIntentStateRequest
-	(*SetIntentStatusRequest)(nil),  // 8: openintent.v1.SetIntentStatusRequest
-	(*Assignment)(nil),              // 9: openintent.v1.Assignment
-	(*ListAssignmentsRequest)(nil),  // 10: openintent.v1.ListAssignmentsRequest
-	(*ListAssignmentsResponse)(nil), // 11: openintent.v1.ListAssignmentsResponse
-	(*AssignAgentRequest)(nil),      // 12: openintent.v1.AssignAgentRequest
-	(*UnassignAgentRequest)(nil),    // 13: openintent.v1.UnassignAgentRequest
-	(*structpb.Struct)(nil),         // 14: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),   // 15: google.protobuf.Timestamp
-	(AccessPolicy)(0),               // 16: openintent.v1.AccessPolicy
-	(*structpb.Value)(nil),          // 17: google.protobuf.Value
-	(*emptypb.Empty)(nil),           // 18: google.protobuf.Empty
+	(*OpenIntentRequest)(nil),       // 2: openintent.v1.OpenIntentRequest
+	(*OpenIntentResponse)(nil),      // 3: openintent.v1.OpenIntentResponse
+	(*CreateIntentRequest)(nil),     // 4: openintent.v1.CreateIntentRequest
+	(*ListIntentsRequest)(nil),      // 5: openintent.v1.ListIntentsRequest
+	(*ListIntentsResponse)(nil),     // 6: openintent.v1.ListIntentsResponse
+	(*GetIntentRequest)(nil),        // 7: openintent.v1.GetIntentRequest
+	(*StatePatch)(nil),              // 8: openintent.v1.StatePatch
+	(*PatchIntentStateRequest)(nil), // 9: openintent.v1.PatchIntentStateRequest
+	(*SetIntentStatusRequest)(nil),  // 10: openintent.v1.SetIntentStatusRequest
+	(*Assignment)(nil),              // 11: openintent.v1.Assignment
+	(*ListAssignmentsRequest)(nil),  // 12: openintent.v1.ListAssignmentsRequest
+	(*ListAssignmentsResponse)(nil), // 13: openintent.v1.ListAssignmentsResponse
+	(*AssignAgentRequest)(nil),      // 14: openintent.v1.AssignAgentRequest
+	(*UnassignAgentRequest)(nil),    // 15: openintent.v1.UnassignAgentRequest
+	(*structpb.Struct)(nil),         // 16: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),   // 17: google.protobuf.Timestamp
+	(AccessPolicy)(0),               // 18: openintent.v1.AccessPolicy
+	(*structpb.Value)(nil),          // 19: google.protobuf.Value
+	(*emptypb.Empty)(nil),           // 20: google.protobuf.Empty
 }
 var file_openintent_v1_intents_proto_depIdxs = []int32{
 	0,  // 0: openintent.v1.Intent.status:type_name -> openintent.v1.IntentStatus
-	14, // 1: openintent.v1.Intent.constraints:type_name -> google.protobuf.Struct
-	14, // 2: openintent.v1.Intent.state:type_name -> google.protobuf.Struct
-	14, // 3: openintent.v1.Intent.governance_policy:type_name -> google.protobuf.Struct
-	15, // 4: openintent.v1.Intent.created_at:type_name -> google.protobuf.Timestamp
-	15, // 5: openintent.v1.Intent.updated_at:type_name -> google.protobuf.Timestamp
-	14, // 6: openintent.v1.CreateIntentRequest.constraints:type_name -> google.protobuf.Struct
-	14, // 7: openintent.v1.CreateIntentRequest.state:type_name -> google.protobuf.Struct
-	0,  // 8: openintent.v1.CreateIntentRequest.status:type_name -> openintent.v1.IntentStatus
-	14, // 9: openintent.v1.CreateIntentRequest.governance_policy:type_name -> google.protobuf.Struct
-	16, // 10: openintent.v1.CreateIntentRequest.default_policy:type_name -> openintent.v1.AccessPolicy
-	0,  // 11: openintent.v1.ListIntentsRequest.status:type_name -> openintent.v1.IntentStatus
-	1,  // 12: openintent.v1.ListIntentsResponse.intents:type_name -> openintent.v1.Intent
-	17, // 13: openintent.v1.StatePatch.value:type_name -> google.protobuf.Value
-	6,  // 14: openintent.v1.PatchIntentStateRequest.patches:type_name -> openintent.v1.StatePatch
-	14, // 15: openintent.v1.PatchIntentStateRequest.state:type_name -> google.protobuf.Struct
-	0,  // 16: openintent.v1.SetIntentStatusRequest.status:type_name -> openintent.v1.IntentStatus
-	15, // 17: openintent.v1.Assignment.assigned_at:type_name -> google.protobuf.Timestamp
-	9,  // 18: openintent.v1.ListAssignmentsResponse.assignments:type_name -> openintent.v1.Assignment
-	2,  // 19: openintent.v1.IntentService.CreateIntent:input_type -> openintent.v1.CreateIntentRequest
-	3,  // 20: openintent.v1.IntentService.ListIntents:input_type -> openintent.v1.ListIntentsRequest
-	5,  // 21: openintent.v1.IntentService.GetIntent:input_type -> openintent.v1.GetIntentRequest
-	7,  // 22: openintent.v1.IntentService.PatchIntentState:input_type -> openintent.v1.PatchIntentStateRequest
-	8,  // 23: openintent.v1.IntentService.SetIntentStatus:input_type -> openintent.v1.SetIntentStatusRequest
-	10, // 24: openintent.v1.IntentService.ListAssignments:input_type -> openintent.v1.ListAssignmentsRequest
-	12, // 25: openintent.v1.IntentService.AssignAgent:input_type -> openintent.v1.AssignAgentRequest
-	13, // 26: openintent.v1.IntentService.UnassignAgent:input_type -> openintent.v1.UnassignAgentRequest
-	1,  // 27: openintent.v1.IntentService.CreateIntent:output_type -> openintent.v1.Intent
-	4,  // 28: openintent.v1.IntentService.ListIntents:output_type -> openintent.v1.ListIntentsResponse
-	1,  // 29: openintent.v1.IntentService.GetIntent:output_type -> openintent.v1.Intent
-	1,  // 30: openintent.v1.IntentService.PatchIntentState:output_type -> openintent.v1.Intent
-	1,  // 31: openintent.v1.IntentService.SetIntentStatus:output_type -> openintent.v1.Intent
-	11, // 32: openintent.v1.IntentService.ListAssignments:output_type -> openintent.v1.ListAssignmentsResponse
-	9,  // 33: openintent.v1.IntentService.AssignAgent:output_type -> openintent.v1.Assignment
-	18, // 34: openintent.v1.IntentService.UnassignAgent:output_type -> google.protobuf.Empty
-	27, // [27:35] is the sub-list for method output_type
-	19, // [19:27] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	16, // 1: openintent.v1.Intent.constraints:type_name -> google.protobuf.Struct
+	16, // 2: openintent.v1.Intent.state:type_name -> google.protobuf.Struct
+	16, // 3: openintent.v1.Intent.governance_policy:type_name -> google.protobuf.Struct
+	17, // 4: openintent.v1.Intent.created_at:type_name -> google.protobuf.Timestamp
+	17, // 5: openintent.v1.Intent.updated_at:type_name -> google.protobuf.Timestamp
+	18, // 6: openintent.v1.OpenIntentRequest.default_policy:type_name -> openintent.v1.AccessPolicy
+	1,  // 7: openintent.v1.OpenIntentResponse.intent:type_name -> openintent.v1.Intent
+	16, // 8: openintent.v1.CreateIntentRequest.constraints:type_name -> google.protobuf.Struct
+	16, // 9: openintent.v1.CreateIntentRequest.state:type_name -> google.protobuf.Struct
+	0,  // 10: openintent.v1.CreateIntentRequest.status:type_name -> openintent.v1.IntentStatus
+	16, // 11: openintent.v1.CreateIntentRequest.governance_policy:type_name -> google.protobuf.Struct
+	18, // 12: openintent.v1.CreateIntentRequest.default_policy:type_name -> openintent.v1.AccessPolicy
+	0,  // 13: openintent.v1.ListIntentsRequest.status:type_name -> openintent.v1.IntentStatus
+	1,  // 14: openintent.v1.ListIntentsResponse.intents:type_name -> openintent.v1.Intent
+	19, // 15: openintent.v1.StatePatch.value:type_name -> google.protobuf.Value
+	8,  // 16: openintent.v1.PatchIntentStateRequest.patches:type_name -> openintent.v1.StatePatch
+	16, // 17: openintent.v1.PatchIntentStateRequest.state:type_name -> google.protobuf.Struct
+	0,  // 18: openintent.v1.SetIntentStatusRequest.status:type_name -> openintent.v1.IntentStatus
+	17, // 19: openintent.v1.Assignment.assigned_at:type_name -> google.protobuf.Timestamp
+	11, // 20: openintent.v1.ListAssignmentsResponse.assignments:type_name -> openintent.v1.Assignment
+	4,  // 21: openintent.v1.IntentService.CreateIntent:input_type -> openintent.v1.CreateIntentRequest
+	2,  // 22: openintent.v1.IntentService.OpenIntent:input_type -> openintent.v1.OpenIntentRequest
+	5,  // 23: openintent.v1.IntentService.ListIntents:input_type -> openintent.v1.ListIntentsRequest
+	7,  // 24: openintent.v1.IntentService.GetIntent:input_type -> openintent.v1.GetIntentRequest
+	9,  // 25: openintent.v1.IntentService.PatchIntentState:input_type -> openintent.v1.PatchIntentStateRequest
+	10, // 26: openintent.v1.IntentService.SetIntentStatus:input_type -> openintent.v1.SetIntentStatusRequest
+	12, // 27: openintent.v1.IntentService.ListAssignments:input_type -> openintent.v1.ListAssignmentsRequest
+	14, // 28: openintent.v1.IntentService.AssignAgent:input_type -> openintent.v1.AssignAgentRequest
+	15, // 29: openintent.v1.IntentService.UnassignAgent:input_type -> openintent.v1.UnassignAgentRequest
+	1,  // 30: openintent.v1.IntentService.CreateIntent:output_type -> openintent.v1.Intent
+	3,  // 31: openintent.v1.IntentService.OpenIntent:output_type -> openintent.v1.OpenIntentResponse
+	6,  // 32: openintent.v1.IntentService.ListIntents:output_type -> openintent.v1.ListIntentsResponse
+	1,  // 33: openintent.v1.IntentService.GetIntent:output_type -> openintent.v1.Intent
+	1,  // 34: openintent.v1.IntentService.PatchIntentState:output_type -> openintent.v1.Intent
+	1,  // 35: openintent.v1.IntentService.SetIntentStatus:output_type -> openintent.v1.Intent
+	13, // 36: openintent.v1.IntentService.ListAssignments:output_type -> openintent.v1.ListAssignmentsResponse
+	11, // 37: openintent.v1.IntentService.AssignAgent:output_type -> openintent.v1.Assignment
+	20, // 38: openintent.v1.IntentService.UnassignAgent:output_type -> google.protobuf.Empty
+	30, // [30:39] is the sub-list for method output_type
+	21, // [21:30] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_intents_proto_init() }
@@ -1382,20 +1519,21 @@ func file_openintent_v1_intents_proto_init() {
 	file_openintent_v1_access_proto_init()
 	file_openintent_v1_intents_proto_msgTypes[0].OneofWrappers = []any{}
 	file_openintent_v1_intents_proto_msgTypes[1].OneofWrappers = []any{}
-	file_openintent_v1_intents_proto_msgTypes[2].OneofWrappers = []any{}
 	file_openintent_v1_intents_proto_msgTypes[3].OneofWrappers = []any{}
-	file_openintent_v1_intents_proto_msgTypes[6].OneofWrappers = []any{}
-	file_openintent_v1_intents_proto_msgTypes[7].OneofWrappers = []any{}
+	file_openintent_v1_intents_proto_msgTypes[4].OneofWrappers = []any{}
+	file_openintent_v1_intents_proto_msgTypes[5].OneofWrappers = []any{}
+	file_openintent_v1_intents_proto_msgTypes[8].OneofWrappers = []any{}
 	file_openintent_v1_intents_proto_msgTypes[9].OneofWrappers = []any{}
-	file_openintent_v1_intents_proto_msgTypes[10].OneofWrappers = []any{}
 	file_openintent_v1_intents_proto_msgTypes[11].OneofWrappers = []any{}
+	file_openintent_v1_intents_proto_msgTypes[12].OneofWrappers = []any{}
+	file_openintent_v1_intents_proto_msgTypes[13].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_intents_proto_rawDesc), len(file_openintent_v1_intents_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   13,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

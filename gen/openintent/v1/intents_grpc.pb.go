@@ -21,6 +21,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	IntentService_CreateIntent_FullMethodName     = "/openintent.v1.IntentService/CreateIntent"
+	IntentService_OpenIntent_FullMethodName       = "/openintent.v1.IntentService/OpenIntent"
 	IntentService_ListIntents_FullMethodName      = "/openintent.v1.IntentService/ListIntents"
 	IntentService_GetIntent_FullMethodName        = "/openintent.v1.IntentService/GetIntent"
 	IntentService_PatchIntentState_FullMethodName = "/openintent.v1.IntentService/PatchIntentState"
@@ -39,6 +40,12 @@ type IntentServiceClient interface {
 	// CreateIntent makes an intent, which is `draft` unless a status is given. Everyone with a key may call it. A default policy restricts
 	// access to the intent from the beginning.
 	CreateIntent(ctx context.Context, in *CreateIntentRequest, opts ...grpc.CallOption) (*Intent, error)
+	// OpenIntent finds the intent of a title, or makes it, so that agents which agree on a title meet without ids. It looks, in this order, for
+	// intents that have not ended and that the caller has created, is assigned to, coordinates, or is named in the access control list of; then
+	// for `active` ones that the caller may read; and if there is none, it makes an `active` one. Calls that come simultaneously
+	// get the same intent. Everyone with a key may call it. Of several intents none is chosen: the call is ALREADY_EXISTS with reason
+	// SEVERAL_INTENTS, which names up to 10 of them, the newest first, in `intent_ids`, and their creators in `creators`.
+	OpenIntent(ctx context.Context, in *OpenIntentRequest, opts ...grpc.CallOption) (*OpenIntentResponse, error)
 	// ListIntents lists the intents that the caller may read, oldest first unless asked otherwise.
 	ListIntents(ctx context.Context, in *ListIntentsRequest, opts ...grpc.CallOption) (*ListIntentsResponse, error)
 	// GetIntent gives one intent. Without read access the call is PERMISSION_DENIED.
@@ -71,6 +78,16 @@ func (c *intentServiceClient) CreateIntent(ctx context.Context, in *CreateIntent
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(Intent)
 	err := c.cc.Invoke(ctx, IntentService_CreateIntent_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *intentServiceClient) OpenIntent(ctx context.Context, in *OpenIntentRequest, opts ...grpc.CallOption) (*OpenIntentResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(OpenIntentResponse)
+	err := c.cc.Invoke(ctx, IntentService_OpenIntent_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -156,6 +173,12 @@ type IntentServiceServer interface {
 	// CreateIntent makes an intent, which is `draft` unless a status is given. Everyone with a key may call it. A default policy restricts
 	// access to the intent from the beginning.
 	CreateIntent(context.Context, *CreateIntentRequest) (*Intent, error)
+	// OpenIntent finds the intent of a title, or makes it, so that agents which agree on a title meet without ids. It looks, in this order, for
+	// intents that have not ended and that the caller has created, is assigned to, coordinates, or is named in the access control list of; then
+	// for `active` ones that the caller may read; and if there is none, it makes an `active` one. Calls that come simultaneously
+	// get the same intent. Everyone with a key may call it. Of several intents none is chosen: the call is ALREADY_EXISTS with reason
+	// SEVERAL_INTENTS, which names up to 10 of them, the newest first, in `intent_ids`, and their creators in `creators`.
+	OpenIntent(context.Context, *OpenIntentRequest) (*OpenIntentResponse, error)
 	// ListIntents lists the intents that the caller may read, oldest first unless asked otherwise.
 	ListIntents(context.Context, *ListIntentsRequest) (*ListIntentsResponse, error)
 	// GetIntent gives one intent. Without read access the call is PERMISSION_DENIED.
@@ -186,6 +209,9 @@ type UnimplementedIntentServiceServer struct{}
 
 func (UnimplementedIntentServiceServer) CreateIntent(context.Context, *CreateIntentRequest) (*Intent, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateIntent not implemented")
+}
+func (UnimplementedIntentServiceServer) OpenIntent(context.Context, *OpenIntentRequest) (*OpenIntentResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method OpenIntent not implemented")
 }
 func (UnimplementedIntentServiceServer) ListIntents(context.Context, *ListIntentsRequest) (*ListIntentsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListIntents not implemented")
@@ -243,6 +269,24 @@ func _IntentService_CreateIntent_Handler(srv interface{}, ctx context.Context, d
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(IntentServiceServer).CreateIntent(ctx, req.(*CreateIntentRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _IntentService_OpenIntent_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(OpenIntentRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IntentServiceServer).OpenIntent(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: IntentService_OpenIntent_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IntentServiceServer).OpenIntent(ctx, req.(*OpenIntentRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -383,6 +427,10 @@ var IntentService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CreateIntent",
 			Handler:    _IntentService_CreateIntent_Handler,
+		},
+		{
+			MethodName: "OpenIntent",
+			Handler:    _IntentService_OpenIntent_Handler,
 		},
 		{
 			MethodName: "ListIntents",

@@ -62,6 +62,24 @@ class Intent(_message.Message):
     updated_at: _timestamp_pb2.Timestamp
     def __init__(self, id: _Optional[str] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., status: _Optional[_Union[IntentStatus, str]] = ..., created_by: _Optional[str] = ..., constraints: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., state: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., confidence: _Optional[float] = ..., version: _Optional[int] = ..., parent_intent_id: _Optional[str] = ..., depends_on: _Optional[_Iterable[str]] = ..., governance_policy: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., updated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
+class OpenIntentRequest(_message.Message):
+    __slots__ = ("title", "description", "default_policy")
+    TITLE_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    DEFAULT_POLICY_FIELD_NUMBER: _ClassVar[int]
+    title: str
+    description: str
+    default_policy: _access_pb2.AccessPolicy
+    def __init__(self, title: _Optional[str] = ..., description: _Optional[str] = ..., default_policy: _Optional[_Union[_access_pb2.AccessPolicy, str]] = ...) -> None: ...
+
+class OpenIntentResponse(_message.Message):
+    __slots__ = ("intent", "created")
+    INTENT_FIELD_NUMBER: _ClassVar[int]
+    CREATED_FIELD_NUMBER: _ClassVar[int]
+    intent: Intent
+    created: bool
+    def __init__(self, intent: _Optional[_Union[Intent, _Mapping]] = ..., created: bool = ...) -> None: ...
+
 class CreateIntentRequest(_message.Message):
     __slots__ = ("title", "description", "constraints", "state", "created_by", "parent_intent_id", "parent_id", "depends_on", "status", "governance_policy", "confidence", "default_policy")
     TITLE_FIELD_NUMBER: _ClassVar[int]

@@ -14,7 +14,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file openintent/v1/intents.proto.
  */
 export const file_openintent_v1_intents: GenFile = /*@__PURE__*/
-  fileDesc("ChtvcGVuaW50ZW50L3YxL2ludGVudHMucHJvdG8SDW9wZW5pbnRlbnQudjEi0AMKBkludGVudBIKCgJpZBgBIAEoCRINCgV0aXRsZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIrCgZzdGF0dXMYBCABKA4yGy5vcGVuaW50ZW50LnYxLkludGVudFN0YXR1cxISCgpjcmVhdGVkX2J5GAUgASgJEiwKC2NvbnN0cmFpbnRzGAYgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBImCgVzdGF0ZRgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEgoKY29uZmlkZW5jZRgIIAEoARIPCgd2ZXJzaW9uGAkgASgDEh0KEHBhcmVudF9pbnRlbnRfaWQYCiABKAlIAIgBARISCgpkZXBlbmRzX29uGAsgAygJEjIKEWdvdmVybmFuY2VfcG9saWN5GAwgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIuCgpjcmVhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEITChFfcGFyZW50X2ludGVudF9pZCKkBAoTQ3JlYXRlSW50ZW50UmVxdWVzdBINCgV0aXRsZRgBIAEoCRIYCgtkZXNjcmlwdGlvbhgCIAEoCUgAiAEBEiwKC2NvbnN0cmFpbnRzGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBImCgVzdGF0ZRgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSFwoKY3JlYXRlZF9ieRgFIAEoCUgBiAEBEh0KEHBhcmVudF9pbnRlbnRfaWQYBiABKAlIAogBARIaCglwYXJlbnRfaWQYByABKAlCAhgBSAOIAQESEgoKZGVwZW5kc19vbhgIIAMoCRIwCgZzdGF0dXMYCSABKA4yGy5vcGVuaW50ZW50LnYxLkludGVudFN0YXR1c0gEiAEBEjIKEWdvdmVybmFuY2VfcG9saWN5GAogASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIXCgpjb25maWRlbmNlGAsgASgBSAWIAQESOAoOZGVmYXVsdF9wb2xpY3kYDCABKA4yGy5vcGVuaW50ZW50LnYxLkFjY2Vzc1BvbGljeUgGiAEBQg4KDF9kZXNjcmlwdGlvbkINCgtfY3JlYXRlZF9ieUITChFfcGFyZW50X2ludGVudF9pZEIMCgpfcGFyZW50X2lkQgkKB19zdGF0dXNCDQoLX2NvbmZpZGVuY2VCEQoPX2RlZmF1bHRfcG9saWN5Is0BChJMaXN0SW50ZW50c1JlcXVlc3QSMAoGc3RhdHVzGAEgASgOMhsub3BlbmludGVudC52MS5JbnRlbnRTdGF0dXNIAIgBARISCgVsaW1pdBgCIAEoBUgBiAEBEhMKBm9mZnNldBgDIAEoBUgCiAEBEhMKBmN1cnNvchgEIAEoCUgDiAEBEhIKBW9yZGVyGAUgASgJSASIAQFCCQoHX3N0YXR1c0IICgZfbGltaXRCCQoHX29mZnNldEIJCgdfY3Vyc29yQggKBl9vcmRlciKeAQoTTGlzdEludGVudHNSZXNwb25zZRImCgdpbnRlbnRzGAEgAygLMhUub3BlbmludGVudC52MS5JbnRlbnQSDQoFdG90YWwYAiABKAMSGAoLbmV4dF9jdXJzb3IYAyABKAlIAIgBARIVCg10b3RhbF9ib3VuZGVkGAQgASgIEg8KB2JvdW5kZWQYBSABKAhCDgoMX25leHRfY3Vyc29yIiUKEEdldEludGVudFJlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJIk0KClN0YXRlUGF0Y2gSCgoCb3AYASABKAkSDAoEcGF0aBgCIAEoCRIlCgV2YWx1ZRgDIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZSK0AQoXUGF0Y2hJbnRlbnRTdGF0ZVJlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAiABKANIAIgBARIqCgdwYXRjaGVzGAMgAygLMhkub3BlbmludGVudC52MS5TdGF0ZVBhdGNoEiYKBXN0YXRlGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEITChFfZXhwZWN0ZWRfdmVyc2lvbiKsAQoWU2V0SW50ZW50U3RhdHVzUmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgCIAEoA0gAiAEBEisKBnN0YXR1cxgDIAEoDjIbLm9wZW5pbnRlbnQudjEuSW50ZW50U3RhdHVzEhMKBnJlYXNvbhgEIAEoCUgBiAEBQhMKEV9leHBlY3RlZF92ZXJzaW9uQgkKB19yZWFzb24ifAoKQXNzaWdubWVudBIKCgJpZBgBIAEoCRIRCglpbnRlbnRfaWQYAiABKAkSEAoIYWdlbnRfaWQYAyABKAkSDAoEcm9sZRgEIAEoCRIvCgthc3NpZ25lZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiaQoWTGlzdEFzc2lnbm1lbnRzUmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSEgoFbGltaXQYAiABKAVIAIgBARITCgZjdXJzb3IYAyABKAlIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJzChdMaXN0QXNzaWdubWVudHNSZXNwb25zZRIuCgthc3NpZ25tZW50cxgBIAMoCzIZLm9wZW5pbnRlbnQudjEuQXNzaWdubWVudBIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciJVChJBc3NpZ25BZ2VudFJlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEhAKCGFnZW50X2lkGAIgASgJEhEKBHJvbGUYAyABKAlIAIgBAUIHCgVfcm9sZSI7ChRVbmFzc2lnbkFnZW50UmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkq4QEKDEludGVudFN0YXR1cxIdChlJTlRFTlRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASFwoTSU5URU5UX1NUQVRVU19EUkFGVBABEhgKFElOVEVOVF9TVEFUVVNfQUNUSVZFEAISGQoVSU5URU5UX1NUQVRVU19CTE9DS0VEEAMSGwoXSU5URU5UX1NUQVRVU19DT01QTEVURUQQBBIbChdJTlRFTlRfU1RBVFVTX0FCQU5ET05FRBAFEioKJklOVEVOVF9TVEFUVVNfU1VTUEVOREVEX0FXQUlUSU5HX0lOUFVUEAYylgUKDUludGVudFNlcnZpY2USSQoMQ3JlYXRlSW50ZW50EiIub3BlbmludGVudC52MS5DcmVhdGVJbnRlbnRSZXF1ZXN0GhUub3BlbmludGVudC52MS5JbnRlbnQSVAoLTGlzdEludGVudHMSIS5vcGVuaW50ZW50LnYxLkxpc3RJbnRlbnRzUmVxdWVzdBoiLm9wZW5pbnRlbnQudjEuTGlzdEludGVudHNSZXNwb25zZRJDCglHZXRJbnRlbnQSHy5vcGVuaW50ZW50LnYxLkdldEludGVudFJlcXVlc3QaFS5vcGVuaW50ZW50LnYxLkludGVudBJRChBQYXRjaEludGVudFN0YXRlEiYub3BlbmludGVudC52MS5QYXRjaEludGVudFN0YXRlUmVxdWVzdBoVLm9wZW5pbnRlbnQudjEuSW50ZW50Ek8KD1NldEludGVudFN0YXR1cxIlLm9wZW5pbnRlbnQudjEuU2V0SW50ZW50U3RhdHVzUmVxdWVzdBoVLm9wZW5pbnRlbnQudjEuSW50ZW50EmAKD0xpc3RBc3NpZ25tZW50cxIlLm9wZW5pbnRlbnQudjEuTGlzdEFzc2lnbm1lbnRzUmVxdWVzdBomLm9wZW5pbnRlbnQudjEuTGlzdEFzc2lnbm1lbnRzUmVzcG9uc2USSwoLQXNzaWduQWdlbnQSIS5vcGVuaW50ZW50LnYxLkFzc2lnbkFnZW50UmVxdWVzdBoZLm9wZW5pbnRlbnQudjEuQXNzaWdubWVudBJMCg1VbmFzc2lnbkFnZW50EiMub3BlbmludGVudC52MS5VbmFzc2lnbkFnZW50UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eWIGcHJvdG8z", [file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp, file_openintent_v1_access]);
+  fileDesc("ChtvcGVuaW50ZW50L3YxL2ludGVudHMucHJvdG8SDW9wZW5pbnRlbnQudjEi0AMKBkludGVudBIKCgJpZBgBIAEoCRINCgV0aXRsZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIrCgZzdGF0dXMYBCABKA4yGy5vcGVuaW50ZW50LnYxLkludGVudFN0YXR1cxISCgpjcmVhdGVkX2J5GAUgASgJEiwKC2NvbnN0cmFpbnRzGAYgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBImCgVzdGF0ZRgHIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEgoKY29uZmlkZW5jZRgIIAEoARIPCgd2ZXJzaW9uGAkgASgDEh0KEHBhcmVudF9pbnRlbnRfaWQYCiABKAlIAIgBARISCgpkZXBlbmRzX29uGAsgAygJEjIKEWdvdmVybmFuY2VfcG9saWN5GAwgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIuCgpjcmVhdGVkX2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEITChFfcGFyZW50X2ludGVudF9pZCKZAQoRT3BlbkludGVudFJlcXVlc3QSDQoFdGl0bGUYASABKAkSGAoLZGVzY3JpcHRpb24YAiABKAlIAIgBARI4Cg5kZWZhdWx0X3BvbGljeRgDIAEoDjIbLm9wZW5pbnRlbnQudjEuQWNjZXNzUG9saWN5SAGIAQFCDgoMX2Rlc2NyaXB0aW9uQhEKD19kZWZhdWx0X3BvbGljeSJMChJPcGVuSW50ZW50UmVzcG9uc2USJQoGaW50ZW50GAEgASgLMhUub3BlbmludGVudC52MS5JbnRlbnQSDwoHY3JlYXRlZBgCIAEoCCKkBAoTQ3JlYXRlSW50ZW50UmVxdWVzdBINCgV0aXRsZRgBIAEoCRIYCgtkZXNjcmlwdGlvbhgCIAEoCUgAiAEBEiwKC2NvbnN0cmFpbnRzGAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBImCgVzdGF0ZRgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSFwoKY3JlYXRlZF9ieRgFIAEoCUgBiAEBEh0KEHBhcmVudF9pbnRlbnRfaWQYBiABKAlIAogBARIaCglwYXJlbnRfaWQYByABKAlCAhgBSAOIAQESEgoKZGVwZW5kc19vbhgIIAMoCRIwCgZzdGF0dXMYCSABKA4yGy5vcGVuaW50ZW50LnYxLkludGVudFN0YXR1c0gEiAEBEjIKEWdvdmVybmFuY2VfcG9saWN5GAogASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIXCgpjb25maWRlbmNlGAsgASgBSAWIAQESOAoOZGVmYXVsdF9wb2xpY3kYDCABKA4yGy5vcGVuaW50ZW50LnYxLkFjY2Vzc1BvbGljeUgGiAEBQg4KDF9kZXNjcmlwdGlvbkINCgtfY3JlYXRlZF9ieUITChFfcGFyZW50X2ludGVudF9pZEIMCgpfcGFyZW50X2lkQgkKB19zdGF0dXNCDQoLX2NvbmZpZGVuY2VCEQoPX2RlZmF1bHRfcG9saWN5Is0BChJMaXN0SW50ZW50c1JlcXVlc3QSMAoGc3RhdHVzGAEgASgOMhsub3BlbmludGVudC52MS5JbnRlbnRTdGF0dXNIAIgBARISCgVsaW1pdBgCIAEoBUgBiAEBEhMKBm9mZnNldBgDIAEoBUgCiAEBEhMKBmN1cnNvchgEIAEoCUgDiAEBEhIKBW9yZGVyGAUgASgJSASIAQFCCQoHX3N0YXR1c0IICgZfbGltaXRCCQoHX29mZnNldEIJCgdfY3Vyc29yQggKBl9vcmRlciKeAQoTTGlzdEludGVudHNSZXNwb25zZRImCgdpbnRlbnRzGAEgAygLMhUub3BlbmludGVudC52MS5JbnRlbnQSDQoFdG90YWwYAiABKAMSGAoLbmV4dF9jdXJzb3IYAyABKAlIAIgBARIVCg10b3RhbF9ib3VuZGVkGAQgASgIEg8KB2JvdW5kZWQYBSABKAhCDgoMX25leHRfY3Vyc29yIiUKEEdldEludGVudFJlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJIk0KClN0YXRlUGF0Y2gSCgoCb3AYASABKAkSDAoEcGF0aBgCIAEoCRIlCgV2YWx1ZRgDIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZSK0AQoXUGF0Y2hJbnRlbnRTdGF0ZVJlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAiABKANIAIgBARIqCgdwYXRjaGVzGAMgAygLMhkub3BlbmludGVudC52MS5TdGF0ZVBhdGNoEiYKBXN0YXRlGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEITChFfZXhwZWN0ZWRfdmVyc2lvbiKsAQoWU2V0SW50ZW50U3RhdHVzUmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSHQoQZXhwZWN0ZWRfdmVyc2lvbhgCIAEoA0gAiAEBEisKBnN0YXR1cxgDIAEoDjIbLm9wZW5pbnRlbnQudjEuSW50ZW50U3RhdHVzEhMKBnJlYXNvbhgEIAEoCUgBiAEBQhMKEV9leHBlY3RlZF92ZXJzaW9uQgkKB19yZWFzb24ifAoKQXNzaWdubWVudBIKCgJpZBgBIAEoCRIRCglpbnRlbnRfaWQYAiABKAkSEAoIYWdlbnRfaWQYAyABKAkSDAoEcm9sZRgEIAEoCRIvCgthc3NpZ25lZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiaQoWTGlzdEFzc2lnbm1lbnRzUmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSEgoFbGltaXQYAiABKAVIAIgBARITCgZjdXJzb3IYAyABKAlIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJzChdMaXN0QXNzaWdubWVudHNSZXNwb25zZRIuCgthc3NpZ25tZW50cxgBIAMoCzIZLm9wZW5pbnRlbnQudjEuQXNzaWdubWVudBIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciJVChJBc3NpZ25BZ2VudFJlcXVlc3QSEQoJaW50ZW50X2lkGAEgASgJEhAKCGFnZW50X2lkGAIgASgJEhEKBHJvbGUYAyABKAlIAIgBAUIHCgVfcm9sZSI7ChRVbmFzc2lnbkFnZW50UmVxdWVzdBIRCglpbnRlbnRfaWQYASABKAkSEAoIYWdlbnRfaWQYAiABKAkq4QEKDEludGVudFN0YXR1cxIdChlJTlRFTlRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASFwoTSU5URU5UX1NUQVRVU19EUkFGVBABEhgKFElOVEVOVF9TVEFUVVNfQUNUSVZFEAISGQoVSU5URU5UX1NUQVRVU19CTE9DS0VEEAMSGwoXSU5URU5UX1NUQVRVU19DT01QTEVURUQQBBIbChdJTlRFTlRfU1RBVFVTX0FCQU5ET05FRBAFEioKJklOVEVOVF9TVEFUVVNfU1VTUEVOREVEX0FXQUlUSU5HX0lOUFVUEAYy6QUKDUludGVudFNlcnZpY2USSQoMQ3JlYXRlSW50ZW50EiIub3BlbmludGVudC52MS5DcmVhdGVJbnRlbnRSZXF1ZXN0GhUub3BlbmludGVudC52MS5JbnRlbnQSUQoKT3BlbkludGVudBIgLm9wZW5pbnRlbnQudjEuT3BlbkludGVudFJlcXVlc3QaIS5vcGVuaW50ZW50LnYxLk9wZW5JbnRlbnRSZXNwb25zZRJUCgtMaXN0SW50ZW50cxIhLm9wZW5pbnRlbnQudjEuTGlzdEludGVudHNSZXF1ZXN0GiIub3BlbmludGVudC52MS5MaXN0SW50ZW50c1Jlc3BvbnNlEkMKCUdldEludGVudBIfLm9wZW5pbnRlbnQudjEuR2V0SW50ZW50UmVxdWVzdBoVLm9wZW5pbnRlbnQudjEuSW50ZW50ElEKEFBhdGNoSW50ZW50U3RhdGUSJi5vcGVuaW50ZW50LnYxLlBhdGNoSW50ZW50U3RhdGVSZXF1ZXN0GhUub3BlbmludGVudC52MS5JbnRlbnQSTwoPU2V0SW50ZW50U3RhdHVzEiUub3BlbmludGVudC52MS5TZXRJbnRlbnRTdGF0dXNSZXF1ZXN0GhUub3BlbmludGVudC52MS5JbnRlbnQSYAoPTGlzdEFzc2lnbm1lbnRzEiUub3BlbmludGVudC52MS5MaXN0QXNzaWdubWVudHNSZXF1ZXN0GiYub3BlbmludGVudC52MS5MaXN0QXNzaWdubWVudHNSZXNwb25zZRJLCgtBc3NpZ25BZ2VudBIhLm9wZW5pbnRlbnQudjEuQXNzaWduQWdlbnRSZXF1ZXN0Ghkub3BlbmludGVudC52MS5Bc3NpZ25tZW50EkwKDVVuYXNzaWduQWdlbnQSIy5vcGVuaW50ZW50LnYxLlVuYXNzaWduQWdlbnRSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5YgZwcm90bzM", [file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp, file_openintent_v1_access]);
 
 /**
  * Intent is a goal that agents share.
@@ -129,6 +129,69 @@ export const IntentSchema: GenMessage<Intent> = /*@__PURE__*/
   messageDesc(file_openintent_v1_intents, 0);
 
 /**
+ * OpenIntentRequest names an intent by its title.
+ *
+ * @generated from message openintent.v1.OpenIntentRequest
+ */
+export type OpenIntentRequest = Message<"openintent.v1.OpenIntentRequest"> & {
+  /**
+   * The exact title; 1 to 1,024 characters.
+   *
+   * @generated from field: string title = 1;
+   */
+  title: string;
+
+  /**
+   * The description of an intent that is made; up to 65,536 characters.
+   *
+   * @generated from field: optional string description = 2;
+   */
+  description?: string | undefined;
+
+  /**
+   * Who may do what in an intent that is made, as CreateIntentRequest has it.
+   *
+   * @generated from field: optional openintent.v1.AccessPolicy default_policy = 3;
+   */
+  defaultPolicy?: AccessPolicy | undefined;
+};
+
+/**
+ * Describes the message openintent.v1.OpenIntentRequest.
+ * Use `create(OpenIntentRequestSchema)` to create a new message.
+ */
+export const OpenIntentRequestSchema: GenMessage<OpenIntentRequest> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_intents, 1);
+
+/**
+ * OpenIntentResponse has the intent of the title.
+ *
+ * @generated from message openintent.v1.OpenIntentResponse
+ */
+export type OpenIntentResponse = Message<"openintent.v1.OpenIntentResponse"> & {
+  /**
+   * The intent.
+   *
+   * @generated from field: openintent.v1.Intent intent = 1;
+   */
+  intent?: Intent | undefined;
+
+  /**
+   * Whether this call made it.
+   *
+   * @generated from field: bool created = 2;
+   */
+  created: boolean;
+};
+
+/**
+ * Describes the message openintent.v1.OpenIntentResponse.
+ * Use `create(OpenIntentResponseSchema)` to create a new message.
+ */
+export const OpenIntentResponseSchema: GenMessage<OpenIntentResponse> = /*@__PURE__*/
+  messageDesc(file_openintent_v1_intents, 2);
+
+/**
  * CreateIntentRequest describes a new intent.
  *
  * @generated from message openintent.v1.CreateIntentRequest
@@ -226,7 +289,7 @@ export type CreateIntentRequest = Message<"openintent.v1.CreateIntentRequest"> &
  * Use `create(CreateIntentRequestSchema)` to create a new message.
  */
 export const CreateIntentRequestSchema: GenMessage<CreateIntentRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_intents, 1);
+  messageDesc(file_openintent_v1_intents, 3);
 
 /**
  * ListIntentsRequest selects a page of intents.
@@ -276,7 +339,7 @@ export type ListIntentsRequest = Message<"openintent.v1.ListIntentsRequest"> & {
  * Use `create(ListIntentsRequestSchema)` to create a new message.
  */
 export const ListIntentsRequestSchema: GenMessage<ListIntentsRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_intents, 2);
+  messageDesc(file_openintent_v1_intents, 4);
 
 /**
  * ListIntentsResponse is a page of intents.
@@ -328,7 +391,7 @@ export type ListIntentsResponse = Message<"openintent.v1.ListIntentsResponse"> &
  * Use `create(ListIntentsResponseSchema)` to create a new message.
  */
 export const ListIntentsResponseSchema: GenMessage<ListIntentsResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_intents, 3);
+  messageDesc(file_openintent_v1_intents, 5);
 
 /**
  * GetIntentRequest names an intent.
@@ -349,7 +412,7 @@ export type GetIntentRequest = Message<"openintent.v1.GetIntentRequest"> & {
  * Use `create(GetIntentRequestSchema)` to create a new message.
  */
 export const GetIntentRequestSchema: GenMessage<GetIntentRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_intents, 4);
+  messageDesc(file_openintent_v1_intents, 6);
 
 /**
  * StatePatch is one change of an intent's state.
@@ -384,7 +447,7 @@ export type StatePatch = Message<"openintent.v1.StatePatch"> & {
  * Use `create(StatePatchSchema)` to create a new message.
  */
 export const StatePatchSchema: GenMessage<StatePatch> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_intents, 5);
+  messageDesc(file_openintent_v1_intents, 7);
 
 /**
  * PatchIntentStateRequest changes an intent's state, by patches or by keys.
@@ -426,7 +489,7 @@ export type PatchIntentStateRequest = Message<"openintent.v1.PatchIntentStateReq
  * Use `create(PatchIntentStateRequestSchema)` to create a new message.
  */
 export const PatchIntentStateRequestSchema: GenMessage<PatchIntentStateRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_intents, 6);
+  messageDesc(file_openintent_v1_intents, 8);
 
 /**
  * SetIntentStatusRequest moves an intent along its lifecycle.
@@ -468,7 +531,7 @@ export type SetIntentStatusRequest = Message<"openintent.v1.SetIntentStatusReque
  * Use `create(SetIntentStatusRequestSchema)` to create a new message.
  */
 export const SetIntentStatusRequestSchema: GenMessage<SetIntentStatusRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_intents, 7);
+  messageDesc(file_openintent_v1_intents, 9);
 
 /**
  * Assignment is an agent's part in an intent.
@@ -517,7 +580,7 @@ export type Assignment = Message<"openintent.v1.Assignment"> & {
  * Use `create(AssignmentSchema)` to create a new message.
  */
 export const AssignmentSchema: GenMessage<Assignment> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_intents, 8);
+  messageDesc(file_openintent_v1_intents, 10);
 
 /**
  * ListAssignmentsRequest names an intent.
@@ -552,7 +615,7 @@ export type ListAssignmentsRequest = Message<"openintent.v1.ListAssignmentsReque
  * Use `create(ListAssignmentsRequestSchema)` to create a new message.
  */
 export const ListAssignmentsRequestSchema: GenMessage<ListAssignmentsRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_intents, 9);
+  messageDesc(file_openintent_v1_intents, 11);
 
 /**
  * ListAssignmentsResponse is a page of an intent's assignments.
@@ -580,7 +643,7 @@ export type ListAssignmentsResponse = Message<"openintent.v1.ListAssignmentsResp
  * Use `create(ListAssignmentsResponseSchema)` to create a new message.
  */
 export const ListAssignmentsResponseSchema: GenMessage<ListAssignmentsResponse> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_intents, 10);
+  messageDesc(file_openintent_v1_intents, 12);
 
 /**
  * AssignAgentRequest assigns an agent to an intent.
@@ -615,7 +678,7 @@ export type AssignAgentRequest = Message<"openintent.v1.AssignAgentRequest"> & {
  * Use `create(AssignAgentRequestSchema)` to create a new message.
  */
 export const AssignAgentRequestSchema: GenMessage<AssignAgentRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_intents, 11);
+  messageDesc(file_openintent_v1_intents, 13);
 
 /**
  * UnassignAgentRequest names an assignment.
@@ -643,7 +706,7 @@ export type UnassignAgentRequest = Message<"openintent.v1.UnassignAgentRequest">
  * Use `create(UnassignAgentRequestSchema)` to create a new message.
  */
 export const UnassignAgentRequestSchema: GenMessage<UnassignAgentRequest> = /*@__PURE__*/
-  messageDesc(file_openintent_v1_intents, 12);
+  messageDesc(file_openintent_v1_intents, 14);
 
 /**
  * IntentStatus is where an intent stands in its lifecycle.
@@ -723,6 +786,20 @@ export const IntentService: GenService<{
     methodKind: "unary";
     input: typeof CreateIntentRequestSchema;
     output: typeof IntentSchema;
+  },
+  /**
+   * OpenIntent finds the intent of a title, or makes it, so that agents which agree on a title meet without ids. It looks, in this order, for
+   * intents that have not ended and that the caller has created, is assigned to, coordinates, or is named in the access control list of; then
+   * for `active` ones that the caller may read; and if there is none, it makes an `active` one. Calls that come simultaneously
+   * get the same intent. Everyone with a key may call it. Of several intents none is chosen: the call is ALREADY_EXISTS with reason
+   * SEVERAL_INTENTS, which names up to 10 of them, the newest first, in `intent_ids`, and their creators in `creators`.
+   *
+   * @generated from rpc openintent.v1.IntentService.OpenIntent
+   */
+  openIntent: {
+    methodKind: "unary";
+    input: typeof OpenIntentRequestSchema;
+    output: typeof OpenIntentResponseSchema;
   },
   /**
    * ListIntents lists the intents that the caller may read, oldest first unless asked otherwise.
