@@ -16,6 +16,26 @@ type Whereabouts struct {
 	LastSeen time.Time
 }
 
+// PrepareNames returns the statement that reads the names of agents that take part now, or of the roles that they hold, and the names. It
+// reads at most so many.
+func PrepareNames(roles bool, most int) (*[]string, database.Statement) {
+	column := "agent_id"
+	if roles {
+		column = "role_id"
+	}
+	names := new([]string)
+	return names, database.Statement{
+		SQL:  "SELECT DISTINCT " + column + " FROM agents WHERE " + presentStatuses + " AND " + column + " IS NOT NULL ORDER BY " + column + " LIMIT ?",
+		Args: []any{most},
+		Scan: func(row database.Row) error {
+			var name string
+			err := row.Scan(&name)
+			*names = append(*names, name)
+			return err
+		},
+	}
+}
+
 // WhereaboutsOf returns the statements that read the whereabouts of an agent and what they fill.
 func WhereaboutsOf(agentID string) ([]database.Statement, *Whereabouts) {
 	return whereabouts("agent_id = ?", agentID)

@@ -55,7 +55,7 @@ func (s *Service) OpenIntent(ctx context.Context, req *openintentv1.OpenIntentRe
 }
 
 // titled returns the intents of a title that the reader means, the newest first: those that have not ended and to which the reader is
-// related, or else the active ones that it may read. It looks at the newest ones of the title, as many as a list looks at, and returns one
+// related, or else the active ones that it may read, or else all that it may read and that have not ended. It looks at the newest ones of the title, as many as a list looks at, and returns one
 // more than a refusal names.
 func (s *Service) titled(tx *database.Tx, r reader, title string) (found []*Intent, err error) {
 	related, relatedArgs := r.isRelated()
@@ -66,6 +66,7 @@ func (s *Service) titled(tx *database.Tx, r reader, title string) (found []*Inte
 	}{
 		{" AND h.status NOT IN ('completed', 'abandoned') AND " + related, relatedArgs},
 		{" AND h.status = 'active'" + readable, readableArgs},
+		{" AND h.status NOT IN ('completed', 'abandoned')" + readable, readableArgs},
 	} {
 		start := title
 		if runes := []rune(title); len(runes) > titleKeyLength {

@@ -57,6 +57,10 @@ func TestOneIsRelatedToIntentsBeforeOthers(t *testing.T) {
 		id, _ = h.open(t, "cid", "T")
 		require.Equal(t, others, id, "the only active one")
 
+		drafts := h.createIntent(t, "ann", &openintentv1.CreateIntentRequest{Title: "D"})
+		id, _ = h.open(t, "cid", "D")
+		require.Equal(t, drafts.GetId(), id, "none is active")
+
 		h.closeList(t, others)
 		_, err := h.AssignAgent(asOperator(), &openintentv1.AssignAgentRequest{IntentId: others, AgentId: "dee"})
 		require.NoError(t, err)
@@ -65,6 +69,7 @@ func TestOneIsRelatedToIntentsBeforeOthers(t *testing.T) {
 			id, _ = h.open(t, agent, "T")
 			require.Equal(t, others, id, agent)
 		}
+		h.closeList(t, draft.GetId())
 		id, created := h.open(t, "cid", "T")
 		require.True(t, created, "a stranger makes one of its own, and does not learn of the closed one")
 		require.NotEqual(t, others, id)

@@ -25,6 +25,7 @@ type asking interface {
 	GetTo() string
 	GetTimeoutSeconds() float64
 	GetTimeout() float64
+	GetFailFast() bool
 }
 
 // question is a request whose answers somebody awaits.
@@ -99,7 +100,10 @@ func (s *Service) question(ctx context.Context, req asking) (*writing.Draft, err
 	if err := s.onChannel(ctx, d, req.GetChannelId()); err != nil {
 		return nil, err
 	}
-	return d, s.checked(d)
+	if err := s.checked(d); err != nil || !req.GetFailFast() {
+		return d, err
+	}
+	return d, s.refuseUnheard(ctx, d)
 }
 
 // seconds turns a number of seconds into a duration. Unless it is 0, that is at least a microsecond, the store's precision.
@@ -123,8 +127,14 @@ func (s *Service) AwaitResponses(
 	if err != nil {
 		return nil, nameRequest(err, q.id)
 	}
-	responses, err := message.ToWire(seen.responses, seen.now)
-	return &openintentv1.AwaitResponsesResponse{Responses: responses}, err
+	answer := &openintentv1.AwaitResponsesResponse{}
+	if req.GetExplain() && len(seen.responses) < q.wanted && seen.request != nil {
+		if answer.Cause, answer.Explanation, err = s.explainWait(ctx, q, seen.request); err != nil {
+			return nil, err
+		}
+	}
+	answer.Responses, err = message.ToWire(seen.responses, seen.now)
+	return answer, err
 }
 
 // ask sends a request and waits for its responses. minimum says how many are enough; with 0 it waits the whole time. If

@@ -31,7 +31,10 @@ func (s *Service) messageOn(ctx context.Context, req *openintentv1.SendMessageRe
 	}
 	d.MessageType = message.TypeFrom(req.GetMessageType(), message.TypeNotify)
 	d.Target, d.CorrelationID = req.GetTo(), req.GetCorrelationId()
-	return d, s.onChannel(ctx, d, req.GetChannelId())
+	if err := s.onChannel(ctx, d, req.GetChannelId()); err != nil || !req.GetFailFast() {
+		return d, err
+	}
+	return d, s.refuseUnheard(ctx, d)
 }
 
 // SendMessageByName sends a message on the intent's channel with a name. If there is none, it creates one.

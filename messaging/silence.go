@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"openintent/agents"
+	"openintent/caller"
+	"openintent/channels"
 	"openintent/database"
+	"openintent/fault"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 	"openintent/messaging/writing"
@@ -36,6 +39,8 @@ type silence struct {
 	channelOnly bool
 	// received is how many recipients were handed the request.
 	received int
+	// meant is an address that the asker may have meant, if nobody has this one.
+	meant string
 }
 
 // explain returns the error of a question whose time ran out. The error names the addressee, the channel and the seconds, and
@@ -44,7 +49,7 @@ func (s *Service) explain(ctx context.Context, d *writing.Draft, request *messag
 	within := strconv.FormatFloat(request.ExpiresAt.Sub(request.CreatedAt).Seconds(), 'f', -1, 64)
 	timeout := *message.ErrTimeout.With("message_id", request.ID).With("to", request.Target).
 		With("channel_id", request.ChannelID).With("timeout_seconds", within)
-	seen, channel, err := s.lookAtSilence(ctx, d, request)
+	seen, channel, err := s.lookAtSilence(ctx, d.By, d.Channel, request.Target, request.Position)
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, database.ErrCrowded) {
 			s.logger.Warn("the server could not find out why a question was not answered", "error", err)
@@ -60,36 +65,94 @@ func (s *Service) explain(ctx context.Context, d *writing.Draft, request *messag
 // inShort returns seconds for people. A client that sends what is left of its time asks for 29.9993 seconds.
 func inShort(wait time.Duration) string { return strconv.FormatFloat(wait.Seconds(), 'g', 3, 64) }
 
-// lookAtSilence reads what became of the request, and where its recipients are. It first writes the offers that wait here, so
-// that a request that was handed over a moment ago counts as received.
-func (s *Service) lookAtSilence(ctx context.Context, d *writing.Draft, request *message.Message) (silence, string, error) {
-	seen, channel := silence{target: request.Target}, ""
-	if err := s.offers.flush(ctx); err != nil {
-		return seen, channel, err
+// explainWait says why a wait for responses has ended with fewer than were wanted: a word for programs and a sentence.
+func (s *Service) explainWait(ctx context.Context, q question, request *message.Message) (cause, explanation string, err error) {
+	if message.ToEveryone(request.Target) {
+		return "", "", nil
 	}
-	role, read := message.RoleOf(request.Target), s.db.ReadFor
+	seen, channel, err := s.lookAtSilence(ctx, q.by, q.key, request.Target, request.Position)
+	if err != nil {
+		return "", "", err
+	}
+	cause, why := seen.cause()
+	return cause, fmt.Sprintf("%s has not answered on channel %q: %s.", seen.target, channel, why), nil
+}
+
+// refuseUnheard refuses a message to an agent, or a role, that nobody is there to receive. A repeat of a message that was stored passes.
+func (s *Service) refuseUnheard(ctx context.Context, d *writing.Draft) error {
+	if message.ToEveryone(d.Target) {
+		return nil
+	}
+	seen, channel, err := s.lookAtSilence(ctx, d.By, d.Channel, d.Target, 0)
+	if err != nil || len(seen.Present) > 0 {
+		return err
+	}
+	if stored, err := s.storedBefore(ctx, d); stored || err != nil {
+		return err
+	}
+	cause, why := seen.cause()
+	return fault.New(fault.Conflict, "NOBODY_THERE", "%s is not there on channel %q: %s. Nothing was sent; leave fail_fast out to send it anyway.",
+		seen.target, channel, why).With("to", seen.target).With("channel", channel).With("cause", cause)
+}
+
+// storedBefore reports whether a draft repeats a message that was stored under its idempotency key.
+func (s *Service) storedBefore(ctx context.Context, d *writing.Draft) (stored bool, err error) {
+	if d.Key == "" {
+		return false, nil
+	}
+	err = s.db.ReadFor(ctx, d.By.Reader(), func(tx *database.Tx) error {
+		stored = false
+		return tx.Pipeline(database.Statement{
+			SQL:  "SELECT 1 FROM idempotency_keys WHERE intent_no = ? AND sender = ? AND scope = ? AND key = ?",
+			Args: []any{d.IntentNo, d.Sender, d.Scope(), d.Key},
+			Scan: scanFound(&stored),
+		})
+	})
+	return stored, err
+}
+
+// lookAtSilence reads what became of the message at a position, 0 for one that is not stored, and where its recipients are. It first
+// writes the offers that wait here, so that a message that was handed over a moment ago counts as received.
+func (s *Service) lookAtSilence(
+	ctx context.Context, by caller.Caller, of channels.Key, target string, position int64,
+) (silence, string, error) {
+	seen, channel := silence{target: target}, ""
+	if position > 0 {
+		if err := s.offers.flush(ctx); err != nil {
+			return seen, channel, err
+		}
+	}
+	role, read := message.RoleOf(target), s.db.ReadFor
 	if role != "" { // very many agents may hold it
 		read = s.db.ReadHeavy
 	}
-	err := read(ctx, d.By.Reader(), func(tx *database.Tx) error {
-		statements, whereabouts := agents.WhereaboutsOf(request.Target)
+	err := read(ctx, by.Reader(), func(tx *database.Tx) error {
+		statements, whereabouts := agents.WhereaboutsOf(target)
 		if role != "" {
 			statements, whereabouts = agents.WhereaboutsOfRole(role)
 		}
-		seen.Whereabouts = whereabouts
+		seen = silence{target: target, Whereabouts: whereabouts, channelOnly: !by.Scope.ShowsAllAgents()}
 		statements = append(statements, database.Statement{
 			SQL:  "SELECT count(*) FROM offers WHERE intent_no = ? AND position = ?",
-			Args: []any{request.IntentNo, request.Position},
+			Args: []any{of.IntentNo, position},
 			Scan: func(row database.Row) error { return row.Scan(&seen.received) },
 		})
-		l, err := s.reader.Snapshot(tx, d.Channel, nil, statements...)
+		l, err := s.reader.Snapshot(tx, of, nil, statements...)
 		if err != nil {
 			return err
 		}
+		if position == 0 { // who has stored it was admitted
+			if _, err := l.AdmitViewer(by, by.Agent); err != nil {
+				return err
+			}
+		}
 		channel = l.Channel.Name
 		seen.leaveOutStrangers(l)
-		seen.channelOnly = !d.By.Scope.ShowsAllAgents()
-		return nil
+		if seen.channelOnly || len(seen.Present)+seen.Away+seen.strangers > 0 {
+			return nil
+		}
+		seen.meant, err = meant(tx, target)
+		return err
 	})
 	return seen, channel, err
 }
@@ -127,9 +190,16 @@ func (s silence) cause() (cause, why string) {
 	case s.Away > 0:
 		return causeAway, "it has been away since " + s.LastSeen.Format(time.RFC3339)
 	case role:
-		return causeNoHolder, "nobody holds the role"
+		return causeNoHolder, "nobody holds the role" + s.didYouMean()
 	}
-	return causeNeverSeen, "no agent of that name was ever registered"
+	return causeNeverSeen, "no agent of that name was ever registered" + s.didYouMean()
+}
+
+func (s silence) didYouMean() string {
+	if s.meant == "" {
+		return ""
+	}
+	return " (did you mean " + s.meant + "?)"
 }
 
 func agentsIn(count int) string {

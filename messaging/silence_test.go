@@ -53,6 +53,8 @@ func TestATimeoutSaysWhyNobodyAnswered(t *testing.T) {
 			why       string
 		}{
 			{"never registered", "nobody", nothing, "NEVER_SEEN", "no agent of that name was ever registered"},
+			{"a slip of the pen", "Rito", nothing, "NEVER_SEEN", "no agent of that name was ever registered (did you mean rita?)"},
+			{"a slip in a role", "role:reviwer", nothing, "NOBODY_HOLDS_ROLE", "nobody holds the role (did you mean role:reviewer?)"},
 			{"left", "gone", nothing, "AWAY", "it has been away since " + left.Format(time.RFC3339)},
 			{"registered", "bob", nothing, "NOT_RECEIVED", "it is registered, and has not received the request"},
 			{"received", "bob", receives("bob"), "NOT_ANSWERED", "it received the request and did not answer"},

@@ -30,6 +30,8 @@ type questionAnswer struct {
 	Answers  []messageAnswer `json:"answers,omitempty"`
 	// Over says why no answer can come any more: expired, deleted or closed, which is the channel.
 	Over string `json:"over,omitempty"`
+	// Why says why not as many answers came, as far as the server knows.
+	Why string `json:"why,omitempty"`
 	// Cursor is for a wait that goes on after these answers.
 	Cursor string `json:"cursor,omitempty"`
 	Next   string `json:"next,omitempty"`
@@ -39,14 +41,14 @@ type questionAnswer struct {
 func (s *session) lookForAnswers(ctx context.Context, a *awaited, patience time.Duration) (found, error) {
 	wait, enough := patience.Seconds(), int32(min(a.Seen+a.Enough, mostAnswers))
 	got, err := s.caller.Messages.AwaitResponses(ctx, &openintentv1.AwaitResponsesRequest{
-		ChannelId: a.Channel, MessageId: a.Message, WaitSeconds: &wait, MinResponses: &enough,
+		ChannelId: a.Channel, MessageId: a.Message, WaitSeconds: &wait, MinResponses: &enough, Explain: new(true),
 	})
 	if err != nil {
 		return found{}, err
 	}
 	came := got.GetResponses()
 	came = came[min(a.Seen, len(came)):]
-	answer := questionAnswer{Message: a.Message, Answered: len(came) >= a.Enough}
+	answer := questionAnswer{Message: a.Message, Answered: len(came) >= a.Enough, Why: got.GetExplanation()}
 	if !answer.Answered {
 		if answer.Over, err = s.fate(ctx, a); err != nil {
 			return found{}, err

@@ -21,10 +21,10 @@ const (
 )
 
 // ask asks a question and waits for its answer. The question can be answered longer than the tool waits.
-var ask = newTool("ask", "Ask an agent or role:x, and wait for the answer.",
+var ask = newTool(adds, "ask", "Ask an agent or role:x, and wait for the answer.",
 	`"channel":{"type":"string","description":"id"},"to":{"type":"string"},`+writtenProperties+`,`+
 		`"min":{"type":"integer","description":"answers to wait for"},"collect":{"description":"one, all or a number of answers"},`+
-		`"timeout_s":{"type":"number"},"key":{"type":"string","description":"same key, same question"}`,
+		`"timeout_s":{"type":"number"},"fail_fast":{"type":"boolean","description":"refuse if nobody is there"},"key":{"type":"string","description":"same key, same question"}`,
 	[]string{"channel", "to"},
 	func(ctx context.Context, s *session, given askArguments) (any, error) {
 		request, err := given.question()
@@ -58,7 +58,9 @@ type askArguments struct {
 	Collect json.RawMessage `json:"collect"`
 	// Timeout is in seconds.
 	Timeout *float64 `json:"timeout_s"`
-	Key     *string  `json:"key"`
+	// FailFast refuses a question that nobody is there to answer.
+	FailFast *bool   `json:"fail_fast"`
+	Key      *string `json:"key"`
 	written
 }
 
@@ -84,7 +86,7 @@ func (given askArguments) question() (*openintentv1.SendMessageRequest, error) {
 	}
 	return &openintentv1.SendMessageRequest{
 		ChannelId: given.Channel, To: &given.To, Payload: payload, Collect: collect, IdempotencyKey: given.Key,
-		MessageType: openintentv1.MessageType_MESSAGE_TYPE_REQUEST.Enum(), ExpiresInSeconds: &timeout,
+		MessageType: openintentv1.MessageType_MESSAGE_TYPE_REQUEST.Enum(), ExpiresInSeconds: &timeout, FailFast: given.FailFast,
 	}, nil
 }
 

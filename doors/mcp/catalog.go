@@ -20,16 +20,29 @@ type tool struct {
 	call func(ctx context.Context, s *session, arguments json.RawMessage) (any, error)
 }
 
+// effect is what a tool does to what there is, as harnesses ask before they let a model call it. No tool reaches beyond the server.
+type effect int
+
+const (
+	reads   effect = iota // it changes nothing for others
+	adds                  // it says or changes something of the caller's own, and destroys nothing
+	removes               // it ends something
+)
+
+func (e effect) annotations() *sdk.ToolAnnotations {
+	return &sdk.ToolAnnotations{ReadOnlyHint: e == reads, DestructiveHint: new(e == removes), OpenWorldHint: new(false)}
+}
+
 // newTool makes a tool. properties is the inside of the schema's properties, in JSON; required names those that must be given. The
 // arguments are decoded into an A, whose fields are the properties.
 func newTool[A any](
-	name, description, properties string, required []string, call func(ctx context.Context, s *session, arguments A) (any, error),
+	does effect, name, description, properties string, required []string, call func(ctx context.Context, s *session, arguments A) (any, error),
 ) tool {
 	schema := `{"type":"object","properties":{` + properties + `},"additionalProperties":false`
 	if len(required) > 0 {
 		schema += `,"required":["` + strings.Join(required, `","`) + `"]`
 	}
-	definition := &sdk.Tool{Name: name, Description: description, InputSchema: json.RawMessage(schema + "}")}
+	definition := &sdk.Tool{Name: name, Description: description, InputSchema: json.RawMessage(schema + "}"), Annotations: does.annotations()}
 	return tool{definition, func(ctx context.Context, s *session, given json.RawMessage) (any, error) {
 		var arguments A
 		if err := doors.ReadArguments(name, given, required, &arguments); err != nil {

@@ -27,7 +27,7 @@ const (
 )
 
 // channels lists the open channels that the caller can see.
-var channels = newTool("channels", "Open channels that you can see, by intent.",
+var channels = newTool(reads, "channels", "Open channels that you can see, by intent.",
 	`"intent":{"type":"string","description":"id"},"query":{"type":"string","description":"part of a name or title"},"cursor":{"type":"string"}`,
 	nil,
 	func(ctx context.Context, s *session, given channelsArguments) (any, error) {

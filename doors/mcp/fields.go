@@ -22,6 +22,7 @@ var fields = doors.Arguments{
 	"since":              {"since", "after", "cursor"},
 	"status_note":        {"note", "state"},
 	"thread_id":          {"thread"},
+	"title":              {"title", "intent"},
 	"timeout_seconds":    {"timeout_s"},
 	"ttl_seconds":        {"ttl_s"},
 	"duration_seconds":   {"ttl_s"},

@@ -9,7 +9,7 @@ import (
 )
 
 // inbox lists what waits for the caller.
-var inbox = newTool("inbox", "What waits for you, oldest first, and what each message asks of you.",
+var inbox = newTool(reads, "inbox", "What waits for you, oldest first, and what each message asks of you.",
 	`"policy":{"enum":["must_respond","may_respond","ack_only","must_not_respond"]},"limit":{"type":"integer"},"cursor":{"type":"string"}`,
 	nil,
 	func(ctx context.Context, s *session, given inboxArguments) (any, error) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
 
 	"openintent/doors"
@@ -23,8 +24,8 @@ const (
 )
 
 // join lets the caller take part in a channel, and shows what it needs to begin.
-var join = newTool("join", "Take part in a channel: by its URL, or by an intent's id and the channel's name. Shows its purpose and last messages.",
-	`"url":{"type":"string"},"intent":{"type":"string"},"channel":{"type":"string","description":"name"},`+
+var join = newTool(adds, "join", "Take part in a channel: by its URL, or by an intent and the channel's name. A title that no intent has makes one. Shows its purpose and last messages.",
+	`"url":{"type":"string"},"intent":{"type":"string","description":"id or title"},"channel":{"type":"string","description":"name"},`+
 		`"create":{"type":"boolean","description":"if there is none"}`,
 	nil,
 	func(ctx context.Context, s *session, given joinArguments) (any, error) {
@@ -32,11 +33,22 @@ var join = newTool("join", "Take part in a channel: by its URL, or by an intent'
 		if err != nil {
 			return nil, err
 		}
-		channel, err := s.find(ctx, to, given.Create)
+		create, made := given.Create, false
+		if to.intent != "" && given.URL == "" {
+			if to.intent, made, err = s.meant(ctx, to.intent); err != nil {
+				return nil, err
+			}
+			create = create || made
+		}
+		channel, err := s.find(ctx, to, create)
 		if err != nil {
 			return nil, err
 		}
-		return s.join(ctx, channel)
+		answer, err := s.join(ctx, channel)
+		if err == nil {
+			answer.Made = made
+		}
+		return answer, err
 	})
 
 type joinArguments struct {
@@ -54,11 +66,20 @@ func (given joinArguments) address() (address, error) {
 	case given.URL != "":
 		return addressOf(given.URL)
 	case given.Intent == "":
-		return address{}, fault.BadField("intent", "is missing; give intent and channel, or url.")
+		return address{}, fault.BadField("intent", "is missing; give the title or the id of the intent in which the channel is, or url.")
 	case given.Channel == "":
 		return address{}, fault.BadField("channel", "is missing; give the channel's name, or url.")
 	}
 	return address{intent: given.Intent, name: given.Channel}, nil
+}
+
+// meant returns the id of an intent that is named by its id or its title. made reports whether it is new.
+func (s *session) meant(ctx context.Context, intent string) (id string, made bool, err error) {
+	if uuid.Validate(intent) == nil {
+		return intent, false, nil
+	}
+	opened, err := s.caller.Intents.OpenIntent(ctx, &openintentv1.OpenIntentRequest{Title: intent})
+	return opened.GetIntent().GetId(), opened.GetCreated(), err
 }
 
 // joinedAnswer is a channel that the caller takes part in. What others wrote comes last.
@@ -66,6 +87,8 @@ type joinedAnswer struct {
 	Channel string `json:"channel"`
 	Intent  string `json:"intent"`
 	Closed  bool   `json:"closed,omitempty"`
+	// Made says that no intent had the title, and that it is new.
+	Made bool `json:"made_intent,omitempty"`
 	// The channel's rules.
 	Members string `json:"members"`
 	History string `json:"history,omitempty"`

@@ -29,7 +29,7 @@ var (
 )
 
 // mark says what the caller does, or did, with messages.
-var mark = newTool("mark", "Mark messages read or surfaced, react with a signal, or say what became of them. Takes no claim.",
+var mark = newTool(adds, "mark", "Mark messages read or surfaced, react with a signal, or say what became of them. Takes no claim.",
 	`"messages":{"type":"array","items":{"type":"string"}},"signal":{"enum":["`+strings.Join(signals, `","`)+`"]}`,
 	[]string{"messages", "signal"},
 	func(ctx context.Context, s *session, given markArguments) (any, error) {

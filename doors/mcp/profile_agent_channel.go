@@ -23,7 +23,7 @@ func (s *session) desk() *agentchannel.Desk {
 	return &agentchannel.Desk{Options: s.door.config.AgentChannels, Caller: s.caller}
 }
 
-var agentChannelCreate = newTool("channel.create", "Make a channel. Invite others to it with its invite route, or name an intent that they can see.",
+var agentChannelCreate = newTool(adds, "channel.create", "Make a channel. Invite others to it with its invite route, or name an intent that they can see.",
 	`"title":{"type":"string"},"intent_id":{"type":"string"},"open":{"type":"boolean","description":"everyone with a key takes part"}`, []string{"title"},
 	func(ctx context.Context, s *session, given struct {
 		Title  string  `json:"title"`
@@ -34,7 +34,7 @@ var agentChannelCreate = newTool("channel.create", "Make a channel. Invite other
 		return s.desk().Create(ctx, agentchannel.Creation{Title: given.Title, Intent: given.Intent, Open: given.Open})
 	})
 
-var agentChannelList = newTool("channel.list", "Channels that you can see, newest first.",
+var agentChannelList = newTool(reads, "channel.list", "Channels that you can see, newest first.",
 	`"include_closed":{"type":"boolean"},"cursor":{"type":"string","description":"next_cursor of the page before"}`, nil,
 	func(ctx context.Context, s *session, given struct {
 		Closed bool   `json:"include_closed"`
@@ -49,7 +49,7 @@ type channelNamed struct {
 	Channel string `json:"channel"`
 }
 
-var agentChannelRead = newTool("channel.read", "What a channel is, its charter and state, who is there, and its newest events.", channelProperty,
+var agentChannelRead = newTool(reads, "channel.read", "What a channel is, its charter and state, who is there, and its newest events.", channelProperty,
 	[]string{"channel"}, func(ctx context.Context, s *session, given channelNamed) (any, error) {
 		page, err := s.desk().Read(ctx, given.Channel)
 		if err != nil {
@@ -60,19 +60,19 @@ var agentChannelRead = newTool("channel.read", "What a channel is, its charter a
 		}, nil
 	})
 
-var agentChannelState = newTool("channel.state", "The live state of a channel: its handoff, concepts and agents.", channelProperty,
+var agentChannelState = newTool(reads, "channel.state", "The live state of a channel: its handoff, concepts and agents.", channelProperty,
 	[]string{"channel"}, func(ctx context.Context, s *session, given channelNamed) (any, error) {
 		event, err := s.desk().State(ctx, given.Channel)
 		return cutEvent(event, wholeRoom), err
 	})
 
-var agentChannelSpec = newTool("channel.spec", "The charter of a channel.", channelProperty,
+var agentChannelSpec = newTool(reads, "channel.spec", "The charter of a channel.", channelProperty,
 	[]string{"channel"}, func(ctx context.Context, s *session, given channelNamed) (any, error) {
 		event, err := s.desk().Spec(ctx, given.Channel)
 		return cutEvent(event, wholeRoom), err
 	})
 
-var agentChannelEvents = newTool("channel.events", "Events of a channel, newest first; after an event, those that follow it.",
+var agentChannelEvents = newTool(reads, "channel.events", "Events of a channel, newest first; after an event, those that follow it.",
 	channelProperty+`,"kind":{"type":"string"},"after":{"type":"string","description":"event id"},"limit":{"type":"integer"}`,
 	[]string{"channel"}, func(ctx context.Context, s *session, given struct {
 		channelNamed
@@ -93,7 +93,7 @@ var agentChannelEvents = newTool("channel.events", "Events of a channel, newest 
 		return map[string]any{"events": cutEvents(events)}, nil
 	})
 
-var agentChannelPost = newTool("channel.post", "Post an event: spec, state, status, comms, log, or a kind of your own.",
+var agentChannelPost = newTool(adds, "channel.post", "Post an event: spec, state, status, comms, log, or a kind of your own.",
 	channelProperty+`,"kind":{"type":"string"},"payload":{"description":"an object or a text"},`+
 		`"if_match":{"type":"string","description":"event id that a spec or state was made from"},"key":{"type":"string","description":"same key, same event"}`,
 	[]string{"channel", "kind"}, func(ctx context.Context, s *session, given struct {
@@ -114,7 +114,7 @@ var agentChannelPost = newTool("channel.post", "Post an event: spec, state, stat
 		return sentAnswer{ID: event.ID}, nil
 	})
 
-var agentChannelClose = newTool("channel.close", "Close a channel that you manage.", channelProperty,
+var agentChannelClose = newTool(removes, "channel.close", "Close a channel that you manage.", channelProperty,
 	[]string{"channel"}, func(ctx context.Context, s *session, given channelNamed) (any, error) {
 		return s.desk().Close(ctx, given.Channel)
 	})

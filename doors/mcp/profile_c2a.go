@@ -22,7 +22,9 @@ func makeC2ATools() []tool {
 	for _, t := range chat.Tools {
 		definition := &sdk.Tool{
 			Name: t.Name, Description: t.Description, InputSchema: t.Schema,
-			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.ReadOnly, IdempotentHint: true},
+			Annotations: &sdk.ToolAnnotations{
+				ReadOnlyHint: t.ReadOnly, IdempotentHint: true, DestructiveHint: new(false), OpenWorldHint: new(false),
+			},
 		}
 		tools = append(tools, tool{definition, func(ctx context.Context, s *session, given json.RawMessage) (any, error) {
 			return t.Call(ctx, s.caller, given)

@@ -15,7 +15,7 @@ func repomeshTools(s *session) []tool {
 	actions := s.door.config.Repomesh.Tools(s.caller)
 	tools := make([]tool, len(actions))
 	for i, action := range actions {
-		definition := &sdk.Tool{Name: action.Name, Description: action.Description, InputSchema: action.Schema}
+		definition := &sdk.Tool{Name: action.Name, Description: action.Description, InputSchema: action.Schema, Annotations: adds.annotations()}
 		tools[i] = tool{definition, func(ctx context.Context, _ *session, given json.RawMessage) (any, error) {
 			answer, refused := action.Call(ctx, given)
 			if refused {

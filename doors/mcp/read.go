@@ -26,7 +26,7 @@ const (
 )
 
 // read shows a channel's messages, a thread, or one message whole.
-var read = newTool("read", "Read a channel's newest messages, the thread of a message, or one message whole; or find messages by words.",
+var read = newTool(reads, "read", "Read a channel's newest messages, the thread of a message, or one message whole; or find messages by words.",
 	`"channel":{"type":"string","description":"id"},"thread":{"type":"string","description":"id"},`+
 		`"message":{"type":"string","description":"id"},`+
 		`"query":{"type":"string","description":"words and \"phrases\" to find, alone or in a channel or thread"},`+

@@ -7,7 +7,7 @@ import (
 )
 
 // reply answers a request, or adds to the thread of any other message.
-var reply = newTool("reply", "Answer a message.",
+var reply = newTool(adds, "reply", "Answer a message.",
 	`"message":{"type":"string","description":"id"},`+writtenProperties+`,"key":{"type":"string"}`,
 	[]string{"message"},
 	func(ctx context.Context, s *session, given replyArguments) (any, error) {

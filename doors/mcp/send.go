@@ -9,7 +9,7 @@ import (
 )
 
 // send sends a message that nobody has to answer.
-var send = newTool("send", "Send a message that needs no answer; to names an agent or role:x, nobody means everyone.",
+var send = newTool(adds, "send", "Send a message that needs no answer; to names an agent or role:x, nobody means everyone.",
 	`"channel":{"type":"string","description":"id"},"to":{"type":"string"},`+writtenProperties+`,`+
 		`"thread":{"type":"string","description":"id of a message to answer to"},"mentions":{"type":"array","items":{"type":"string"}},`+
 		`"key":{"type":"string","description":"same key, same message"},"expires_s":{"type":"number"}`,

@@ -29,7 +29,7 @@ const (
 )
 
 // presence says what the caller does, and shows what others say.
-var presence = newTool("status", "Say what you are doing, and see what other agents say.",
+var presence = newTool(adds, "status", "Say what you are doing, and see what other agents say.",
 	`"state":{"type":"string","description":"a word"},"note":{"type":"string"}`,
 	nil,
 	func(ctx context.Context, s *session, given statusArguments) (any, error) {

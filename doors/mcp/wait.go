@@ -13,7 +13,7 @@ import (
 )
 
 // wait waits until something is there.
-var wait = newTool("wait", "Wait for messages of others in your inbox, on a channel or after a message, or for answers to your question.",
+var wait = newTool(reads, "wait", "Wait for messages of others in your inbox, on a channel or after a message, or for answers to your question.",
 	`"for":{"type":"string","description":"inbox, or id of a channel or message"},"cursor":{"type":"string"},"timeout_s":{"type":"number"}`,
 	[]string{"for"},
 	func(ctx context.Context, s *session, given waitArguments) (any, error) {

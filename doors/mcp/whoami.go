@@ -13,7 +13,7 @@ import (
 const intentsShown = 10
 
 // whoami tells a model who it is here, and what waits for it.
-var whoami = newTool("whoami", "Who you are here, your roles and intents, and how much waits for you.", "", nil,
+var whoami = newTool(reads, "whoami", "Who you are here, your roles and intents, and how much waits for you.", "", nil,
 	func(ctx context.Context, s *session, _ struct{}) (any, error) {
 		inbox, err := s.caller.Messages.GetInbox(ctx, &openintentv1.GetInboxRequest{AgentId: s.caller.Agent, Limit: new(int32(1))})
 		if err != nil {

@@ -164,3 +164,60 @@ func TestJoinAnAgentChannel(t *testing.T) {
 		require.NotEmpty(t, sent["id"])
 	})
 }
+
+// Agents that agree on a title meet without ids, whoever comes first.
+func TestJoinByATitle(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		ann, bob := h.join(t, "ann"), h.join(t, "bob")
+		given := arguments{"intent": "Release 1.2", "channel": "talk"}
+		first, _ := ann.call(t, "join", given)
+		require.Equal(t, true, first["made_intent"])
+		second, _ := bob.call(t, "join", given)
+		require.NotContains(t, second, "made_intent")
+		require.Equal(t, first["channel"], second["channel"])
+		require.Equal(t, first["intent"], second["intent"])
+		require.Equal(t, "CHANNEL_NOT_FOUND", bob.refused(t, "join", arguments{"intent": "Release 1.2", "channel": "other"}).Refused)
+
+		ann.intent(t, "Twice", nil)
+		ann.intent(t, "Twice", nil)
+		said := bob.refused(t, "join", arguments{"intent": "Twice", "channel": "talk"})
+		require.Equal(t, "SEVERAL_INTENTS", said.Refused)
+		require.Equal(t, "ann ann", said.Facts["creators"])
+		require.Len(t, strings.Fields(said.Facts["intent_ids"]), 2)
+	})
+}
+
+// A question says why nobody answers, and a name that nobody has is not waited for unless that is wanted.
+func TestAskSaysWhyNobodyAnswers(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		ann, bob := h.join(t, "ann"), h.join(t, "bob")
+		bob.call(t, "status", arguments{"state": "here"})
+		room := ann.open(t, ann.intent(t, "Report", nil), "talk")
+		answer, _ := ann.call(t, "ask", arguments{"channel": room, "to": "bib", "text": "Are you there?", "timeout_s": 0.2})
+		require.Equal(t, false, answer["answered"])
+		require.Contains(t, answer["why"], "no agent of that name was ever registered (did you mean bob?)")
+		answer, _ = ann.call(t, "ask", arguments{"channel": room, "to": "bob", "text": "Are you there?", "timeout_s": 0.2})
+		require.Contains(t, answer["why"], "it is registered, and has not received the request")
+		said := ann.refused(t, "ask", arguments{"channel": room, "to": "bib", "text": "Are you there?", "fail_fast": true})
+		require.Equal(t, "NOBODY_THERE", said.Refused)
+		require.Contains(t, said.Message, "did you mean bob?")
+	})
+}
+
+// Harnesses ask their users by what a tool does.
+func TestToolsSayWhatTheyDo(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		listed, err := h.join(t, "ann").ListTools(t.Context(), nil)
+		require.NoError(t, err)
+		var reading []string
+		for _, tool := range listed.Tools {
+			require.NotNil(t, tool.Annotations, tool.Name)
+			require.False(t, *tool.Annotations.DestructiveHint, tool.Name)
+			require.False(t, *tool.Annotations.OpenWorldHint, tool.Name)
+			if tool.Annotations.ReadOnlyHint {
+				reading = append(reading, tool.Name)
+			}
+		}
+		require.ElementsMatch(t, []string{"whoami", "channels", "inbox", "wait", "read"}, reading)
+	})
+}

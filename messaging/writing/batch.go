@@ -199,7 +199,7 @@ func (b *batch) place(head *intents.Head, d *Draft) (m *message.Message, replaye
 		m.ChannelID, err = b.channelID(head, m.ChannelNo)
 		return m, false, err
 	}
-	place := keyPlace{d.IntentNo, d.Sender, d.scope(), d.Key}
+	place := keyPlace{d.IntentNo, d.Sender, d.Scope(), d.Key}
 	record, known := b.keys[place]
 	if known && head.Now().Sub(record.createdAt) < KeyLifetime {
 		m, err := b.replay(head, d, record)

@@ -85,9 +85,9 @@ func writeField(sum hash.Hash, field []byte) {
 	sum.Write(field)
 }
 
-// scope is where an idempotency key is unique, beside its intent and its sender: the channel, or the name under which the
+// Scope is where an idempotency key is unique, beside its intent and its sender: the channel, or the name under which the
 // draft asks for one.
-func (d *Draft) scope() string {
+func (d *Draft) Scope() string {
 	if d.Name != "" {
 		return "name:" + d.Name
 	}
@@ -100,7 +100,7 @@ func (b *batch) readKeys(intentNos []int64) []database.Statement {
 	var senders, scopes, keys []string
 	for _, s := range b.submissions {
 		if s.draft.Key != "" {
-			senders, scopes = append(senders, s.draft.Sender), append(scopes, s.draft.scope())
+			senders, scopes = append(senders, s.draft.Sender), append(scopes, s.draft.Scope())
 			keys = append(keys, s.draft.Key)
 		}
 	}
@@ -184,7 +184,7 @@ type keyBatch struct {
 func (b *keyBatch) add(d *Draft, m *message.Message) {
 	b.intentNo = append(b.intentNo, m.IntentNo)
 	b.sender = append(b.sender, d.Sender)
-	b.scope = append(b.scope, d.scope())
+	b.scope = append(b.scope, d.Scope())
 	b.key = append(b.key, d.Key)
 	b.fingerprint = append(b.fingerprint, d.fingerprint[:])
 	b.position = append(b.position, m.Position)

@@ -42,7 +42,8 @@ type IntentServiceClient interface {
 	CreateIntent(ctx context.Context, in *CreateIntentRequest, opts ...grpc.CallOption) (*Intent, error)
 	// OpenIntent finds the intent of a title, or makes it, so that agents which agree on a title meet without ids. It looks, in this order, for
 	// intents that have not ended and that the caller has created, is assigned to, coordinates, or is named in the access control list of; then
-	// for `active` ones that the caller may read; and if there is none, it makes an `active` one. Calls that come simultaneously
+	// for `active` ones that the caller may read, then for others that it may read and that have not ended; and if there is none, it makes an
+	// `active` one. Calls that come simultaneously
 	// get the same intent. Everyone with a key may call it. Of several intents none is chosen: the call is ALREADY_EXISTS with reason
 	// SEVERAL_INTENTS, which names up to 10 of them, the newest first, in `intent_ids`, and their creators in `creators`.
 	OpenIntent(ctx context.Context, in *OpenIntentRequest, opts ...grpc.CallOption) (*OpenIntentResponse, error)
@@ -175,7 +176,8 @@ type IntentServiceServer interface {
 	CreateIntent(context.Context, *CreateIntentRequest) (*Intent, error)
 	// OpenIntent finds the intent of a title, or makes it, so that agents which agree on a title meet without ids. It looks, in this order, for
 	// intents that have not ended and that the caller has created, is assigned to, coordinates, or is named in the access control list of; then
-	// for `active` ones that the caller may read; and if there is none, it makes an `active` one. Calls that come simultaneously
+	// for `active` ones that the caller may read, then for others that it may read and that have not ended; and if there is none, it makes an
+	// `active` one. Calls that come simultaneously
 	// get the same intent. Everyone with a key may call it. Of several intents none is chosen: the call is ALREADY_EXISTS with reason
 	// SEVERAL_INTENTS, which names up to 10 of them, the newest first, in `intent_ids`, and their creators in `creators`.
 	OpenIntent(context.Context, *OpenIntentRequest) (*OpenIntentResponse, error)

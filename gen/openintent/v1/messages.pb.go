@@ -731,7 +731,12 @@ type SendMessageRequest struct {
 	Document *bool `protobuf:"varint,22,opt,name=document,proto3,oneof" json:"document,omitempty"`
 	// Of a document: the id of the message that is its content now; empty if there is none yet. If another message is,
 	// FAILED_PRECONDITION (412 over REST) with reason DOCUMENT_CHANGED and that message's id. Absent: whatever is.
-	Replaces      *string `protobuf:"bytes,23,opt,name=replaces,proto3,oneof" json:"replaces,omitempty"`
+	Replaces *string `protobuf:"bytes,23,opt,name=replaces,proto3,oneof" json:"replaces,omitempty"`
+	// True refuses the message, and stores nothing, if no agent is there that it is addressed to: none of that name or role is registered and
+	// present, or none of those may take part in the channel. That is FAILED_PRECONDITION with reason NOBODY_THERE, `to` and the `cause` as in
+	// MESSAGE_TIMEOUT. Agents that never register are not there in this sense. The server looks just before it stores the message, so an agent
+	// may still leave in between.
+	FailFast      *bool `protobuf:"varint,24,opt,name=fail_fast,json=failFast,proto3,oneof" json:"fail_fast,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -925,6 +930,13 @@ func (x *SendMessageRequest) GetReplaces() string {
 		return *x.Replaces
 	}
 	return ""
+}
+
+func (x *SendMessageRequest) GetFailFast() bool {
+	if x != nil && x.FailFast != nil {
+		return *x.FailFast
+	}
+	return false
 }
 
 // SendMessagesResponse is what became of one message of a stream.
@@ -2256,7 +2268,9 @@ type AskRequest struct {
 	// As in SendMessageRequest.
 	Collect *structpb.Value `protobuf:"bytes,17,opt,name=collect,proto3" json:"collect,omitempty"`
 	// As in SendMessageRequest.
-	Obligation    *Obligation `protobuf:"bytes,18,opt,name=obligation,proto3" json:"obligation,omitempty"`
+	Obligation *Obligation `protobuf:"bytes,18,opt,name=obligation,proto3" json:"obligation,omitempty"`
+	// As in SendMessageRequest.
+	FailFast      *bool `protobuf:"varint,19,opt,name=fail_fast,json=failFast,proto3,oneof" json:"fail_fast,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2418,6 +2432,13 @@ func (x *AskRequest) GetObligation() *Obligation {
 	return nil
 }
 
+func (x *AskRequest) GetFailFast() bool {
+	if x != nil && x.FailFast != nil {
+		return *x.FailFast
+	}
+	return false
+}
+
 // AskAllRequest asks several agents a question.
 type AskAllRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2460,7 +2481,9 @@ type AskAllRequest struct {
 	// As in SendMessageRequest.
 	Collect *structpb.Value `protobuf:"bytes,18,opt,name=collect,proto3" json:"collect,omitempty"`
 	// As in SendMessageRequest.
-	Obligation    *Obligation `protobuf:"bytes,19,opt,name=obligation,proto3" json:"obligation,omitempty"`
+	Obligation *Obligation `protobuf:"bytes,19,opt,name=obligation,proto3" json:"obligation,omitempty"`
+	// As in SendMessageRequest.
+	FailFast      *bool `protobuf:"varint,20,opt,name=fail_fast,json=failFast,proto3,oneof" json:"fail_fast,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2629,6 +2652,13 @@ func (x *AskAllRequest) GetObligation() *Obligation {
 	return nil
 }
 
+func (x *AskAllRequest) GetFailFast() bool {
+	if x != nil && x.FailFast != nil {
+		return *x.FailFast
+	}
+	return false
+}
+
 // AskAllResponse holds the responses so far.
 type AskAllResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2685,7 +2715,9 @@ type AwaitResponsesRequest struct {
 	// How long to wait, 0 to 600 seconds; 0 when absent.
 	WaitSeconds *float64 `protobuf:"fixed64,3,opt,name=wait_seconds,json=waitSeconds,proto3,oneof" json:"wait_seconds,omitempty"`
 	// How many responses end the wait, 1 to 1,000; 1 when absent.
-	MinResponses  *int32 `protobuf:"varint,4,opt,name=min_responses,json=minResponses,proto3,oneof" json:"min_responses,omitempty"`
+	MinResponses *int32 `protobuf:"varint,4,opt,name=min_responses,json=minResponses,proto3,oneof" json:"min_responses,omitempty"`
+	// True makes an answer with fewer responses than wanted say why, as far as the server knows.
+	Explain       *bool `protobuf:"varint,5,opt,name=explain,proto3,oneof" json:"explain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2748,11 +2780,22 @@ func (x *AwaitResponsesRequest) GetMinResponses() int32 {
 	return 0
 }
 
+func (x *AwaitResponsesRequest) GetExplain() bool {
+	if x != nil && x.Explain != nil {
+		return *x.Explain
+	}
+	return false
+}
+
 // AwaitResponsesResponse holds the responses so far.
 type AwaitResponsesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In the order they were sent; at most 1,000.
-	Responses     []*Message `protobuf:"bytes,1,rep,name=responses,proto3" json:"responses,omitempty"`
+	Responses []*Message `protobuf:"bytes,1,rep,name=responses,proto3" json:"responses,omitempty"`
+	// Why there are not as many as wanted, if the call asked for that: a word for programs, as `cause` of MESSAGE_TIMEOUT; empty otherwise.
+	Cause string `protobuf:"bytes,2,opt,name=cause,proto3" json:"cause,omitempty"`
+	// The same as a sentence for people; empty with an empty cause.
+	Explanation   string `protobuf:"bytes,3,opt,name=explanation,proto3" json:"explanation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2792,6 +2835,20 @@ func (x *AwaitResponsesResponse) GetResponses() []*Message {
 		return x.Responses
 	}
 	return nil
+}
+
+func (x *AwaitResponsesResponse) GetCause() string {
+	if x != nil {
+		return x.Cause
+	}
+	return ""
+}
+
+func (x *AwaitResponsesResponse) GetExplanation() string {
+	if x != nil {
+		return x.Explanation
+	}
+	return ""
 }
 
 // SubscribeRequest opens a stream.
@@ -4089,7 +4146,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x04_etaB\v\n" +
 	"\t_revisionB\t\n" +
 	"\a_reasonB\x0e\n" +
-	"\f_disposition\"\xb1\v\n" +
+	"\f_disposition\"\xe1\v\n" +
 	"\x12SendMessageRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12%\n" +
@@ -4127,7 +4184,8 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"obligation\x18\x15 \x01(\v2\x19.openintent.v1.ObligationR\n" +
 	"obligation\x12\x1f\n" +
 	"\bdocument\x18\x16 \x01(\bH\x0eR\bdocument\x88\x01\x01\x12)\n" +
-	"\breplaces\x18\x17 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x0fR\breplaces\x88\x01\x01B\t\n" +
+	"\breplaces\x18\x17 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x0fR\breplaces\x88\x01\x01\x12 \n" +
+	"\tfail_fast\x18\x18 \x01(\bH\x10R\bfailFast\x88\x01\x01B\t\n" +
 	"\a_senderB\x05\n" +
 	"\x03_toB\x0f\n" +
 	"\r_message_typeB\x11\n" +
@@ -4146,7 +4204,9 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x06_fenceB\x15\n" +
 	"\x13_expires_in_secondsB\v\n" +
 	"\t_documentB\v\n" +
-	"\t_replaces\"\x9d\x01\n" +
+	"\t_replacesB\f\n" +
+	"\n" +
+	"_fail_fast\"\x9d\x01\n" +
 	"\x14SendMessagesResponse\x12J\n" +
 	"\x0facknowledgement\x18\x01 \x01(\v2\x1e.openintent.v1.AcknowledgementH\x00R\x0facknowledgement\x12.\n" +
 	"\arefusal\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\arefusalB\t\n" +
@@ -4346,7 +4406,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\tsupersede\x18\t \x01(\bR\tsupersedeB\v\n" +
 	"\t_agent_idB\n" +
 	"\n" +
-	"\b_subject\"\xe7\b\n" +
+	"\b_subject\"\x97\t\n" +
 	"\n" +
 	"AskRequest\x12\"\n" +
 	"\n" +
@@ -4378,7 +4438,8 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\acollect\x18\x11 \x01(\v2\x16.google.protobuf.ValueR\acollect\x129\n" +
 	"\n" +
 	"obligation\x18\x12 \x01(\v2\x19.openintent.v1.ObligationR\n" +
-	"obligationB\t\n" +
+	"obligation\x12 \n" +
+	"\tfail_fast\x18\x13 \x01(\bH\vR\bfailFast\x88\x01\x01B\t\n" +
 	"\a_senderB\x12\n" +
 	"\x10_timeout_secondsB\n" +
 	"\n" +
@@ -4393,7 +4454,9 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\b_task_idB\v\n" +
 	"\t_priorityB\x0f\n" +
 	"\r_directednessB\t\n" +
-	"\a_policy\"\xb2\t\n" +
+	"\a_policyB\f\n" +
+	"\n" +
+	"_fail_fast\"\xe2\t\n" +
 	"\rAskAllRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12%\n" +
@@ -4426,7 +4489,8 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\acollect\x18\x12 \x01(\v2\x16.google.protobuf.ValueR\acollect\x129\n" +
 	"\n" +
 	"obligation\x18\x13 \x01(\v2\x19.openintent.v1.ObligationR\n" +
-	"obligationB\t\n" +
+	"obligation\x12 \n" +
+	"\tfail_fast\x18\x14 \x01(\bH\fR\bfailFast\x88\x01\x01B\t\n" +
 	"\a_senderB\x12\n" +
 	"\x10_timeout_secondsB\n" +
 	"\n" +
@@ -4442,9 +4506,11 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\b_task_idB\v\n" +
 	"\t_priorityB\x0f\n" +
 	"\r_directednessB\t\n" +
-	"\a_policy\"F\n" +
+	"\a_policyB\f\n" +
+	"\n" +
+	"_fail_fast\"F\n" +
 	"\x0eAskAllResponse\x124\n" +
-	"\tresponses\x18\x01 \x03(\v2\x16.openintent.v1.MessageR\tresponses\"\xf9\x01\n" +
+	"\tresponses\x18\x01 \x03(\v2\x16.openintent.v1.MessageR\tresponses\"\xa4\x02\n" +
 	"\x15AwaitResponsesRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +
@@ -4452,11 +4518,16 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"message_id\x18\x02 \x01(\tB\x03\xe0A\x02R\tmessageId\x12?\n" +
 	"\fwait_seconds\x18\x03 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\xc0\x82@)\x00\x00\x00\x00\x00\x00\x00\x00H\x00R\vwaitSeconds\x88\x01\x01\x124\n" +
 	"\rmin_responses\x18\x04 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x01R\fminResponses\x88\x01\x01B\x0f\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x01R\fminResponses\x88\x01\x01\x12\x1d\n" +
+	"\aexplain\x18\x05 \x01(\bH\x02R\aexplain\x88\x01\x01B\x0f\n" +
 	"\r_wait_secondsB\x10\n" +
-	"\x0e_min_responses\"N\n" +
+	"\x0e_min_responsesB\n" +
+	"\n" +
+	"\b_explain\"\x86\x01\n" +
 	"\x16AwaitResponsesResponse\x124\n" +
-	"\tresponses\x18\x01 \x03(\v2\x16.openintent.v1.MessageR\tresponses\"\xe7\x03\n" +
+	"\tresponses\x18\x01 \x03(\v2\x16.openintent.v1.MessageR\tresponses\x12\x14\n" +
+	"\x05cause\x18\x02 \x01(\tR\x05cause\x12 \n" +
+	"\vexplanation\x18\x03 \x01(\tR\vexplanation\"\xe7\x03\n" +
 	"\x10SubscribeRequest\x12\x1f\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tH\x00R\tchannelId\x12\x1d\n" +

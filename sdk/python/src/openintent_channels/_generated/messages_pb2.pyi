@@ -152,7 +152,7 @@ class Annotation(_message.Message):
     def __init__(self, type: _Optional[str] = ..., position: _Optional[int] = ..., message_id: _Optional[str] = ..., channel_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., change: _Optional[str] = ..., signal: _Optional[str] = ..., note: _Optional[str] = ..., eta: _Optional[str] = ..., revision: _Optional[int] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., disposition: _Optional[str] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class SendMessageRequest(_message.Message):
-    __slots__ = ("channel_id", "sender", "to", "message_type", "correlation_id", "payload", "metadata", "expires_at", "idempotency_key", "parent_id", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "collect", "fence", "expires_in_seconds", "obligation", "document", "replaces")
+    __slots__ = ("channel_id", "sender", "to", "message_type", "correlation_id", "payload", "metadata", "expires_at", "idempotency_key", "parent_id", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "collect", "fence", "expires_in_seconds", "obligation", "document", "replaces", "fail_fast")
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
     TO_FIELD_NUMBER: _ClassVar[int]
@@ -176,6 +176,7 @@ class SendMessageRequest(_message.Message):
     OBLIGATION_FIELD_NUMBER: _ClassVar[int]
     DOCUMENT_FIELD_NUMBER: _ClassVar[int]
     REPLACES_FIELD_NUMBER: _ClassVar[int]
+    FAIL_FAST_FIELD_NUMBER: _ClassVar[int]
     channel_id: str
     sender: str
     to: str
@@ -199,7 +200,8 @@ class SendMessageRequest(_message.Message):
     obligation: _attention_pb2.Obligation
     document: bool
     replaces: str
-    def __init__(self, channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., parent_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., fence: _Optional[int] = ..., expires_in_seconds: _Optional[float] = ..., obligation: _Optional[_Union[_attention_pb2.Obligation, _Mapping]] = ..., document: bool = ..., replaces: _Optional[str] = ...) -> None: ...
+    fail_fast: bool
+    def __init__(self, channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., parent_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., fence: _Optional[int] = ..., expires_in_seconds: _Optional[float] = ..., obligation: _Optional[_Union[_attention_pb2.Obligation, _Mapping]] = ..., document: bool = ..., replaces: _Optional[str] = ..., fail_fast: bool = ...) -> None: ...
 
 class SendMessagesResponse(_message.Message):
     __slots__ = ("acknowledgement", "refusal")
@@ -428,7 +430,7 @@ class UpdateMessageRequest(_message.Message):
     def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., status: _Optional[_Union[MessageStatus, str]] = ..., agent_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., subject: _Optional[str] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., supersede: bool = ...) -> None: ...
 
 class AskRequest(_message.Message):
-    __slots__ = ("channel_id", "sender", "to", "payload", "metadata", "timeout_seconds", "timeout", "idempotency_key", "parent_id", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "collect", "obligation")
+    __slots__ = ("channel_id", "sender", "to", "payload", "metadata", "timeout_seconds", "timeout", "idempotency_key", "parent_id", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "collect", "obligation", "fail_fast")
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
     TO_FIELD_NUMBER: _ClassVar[int]
@@ -447,6 +449,7 @@ class AskRequest(_message.Message):
     POLICY_FIELD_NUMBER: _ClassVar[int]
     COLLECT_FIELD_NUMBER: _ClassVar[int]
     OBLIGATION_FIELD_NUMBER: _ClassVar[int]
+    FAIL_FAST_FIELD_NUMBER: _ClassVar[int]
     channel_id: str
     sender: str
     to: str
@@ -465,10 +468,11 @@ class AskRequest(_message.Message):
     policy: _attention_pb2.ResponsePolicy
     collect: _struct_pb2.Value
     obligation: _attention_pb2.Obligation
-    def __init__(self, channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., timeout_seconds: _Optional[float] = ..., timeout: _Optional[float] = ..., idempotency_key: _Optional[str] = ..., parent_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., obligation: _Optional[_Union[_attention_pb2.Obligation, _Mapping]] = ...) -> None: ...
+    fail_fast: bool
+    def __init__(self, channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., timeout_seconds: _Optional[float] = ..., timeout: _Optional[float] = ..., idempotency_key: _Optional[str] = ..., parent_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., obligation: _Optional[_Union[_attention_pb2.Obligation, _Mapping]] = ..., fail_fast: bool = ...) -> None: ...
 
 class AskAllRequest(_message.Message):
-    __slots__ = ("channel_id", "sender", "to", "payload", "metadata", "timeout_seconds", "timeout", "min_responses", "idempotency_key", "parent_id", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "collect", "obligation")
+    __slots__ = ("channel_id", "sender", "to", "payload", "metadata", "timeout_seconds", "timeout", "min_responses", "idempotency_key", "parent_id", "subject", "kind", "task_id", "priority", "mentions", "directedness", "policy", "collect", "obligation", "fail_fast")
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
     TO_FIELD_NUMBER: _ClassVar[int]
@@ -488,6 +492,7 @@ class AskAllRequest(_message.Message):
     POLICY_FIELD_NUMBER: _ClassVar[int]
     COLLECT_FIELD_NUMBER: _ClassVar[int]
     OBLIGATION_FIELD_NUMBER: _ClassVar[int]
+    FAIL_FAST_FIELD_NUMBER: _ClassVar[int]
     channel_id: str
     sender: str
     to: str
@@ -507,7 +512,8 @@ class AskAllRequest(_message.Message):
     policy: _attention_pb2.ResponsePolicy
     collect: _struct_pb2.Value
     obligation: _attention_pb2.Obligation
-    def __init__(self, channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., timeout_seconds: _Optional[float] = ..., timeout: _Optional[float] = ..., min_responses: _Optional[int] = ..., idempotency_key: _Optional[str] = ..., parent_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., obligation: _Optional[_Union[_attention_pb2.Obligation, _Mapping]] = ...) -> None: ...
+    fail_fast: bool
+    def __init__(self, channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., timeout_seconds: _Optional[float] = ..., timeout: _Optional[float] = ..., min_responses: _Optional[int] = ..., idempotency_key: _Optional[str] = ..., parent_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Union[_struct_pb2.ListValue, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., obligation: _Optional[_Union[_attention_pb2.Obligation, _Mapping]] = ..., fail_fast: bool = ...) -> None: ...
 
 class AskAllResponse(_message.Message):
     __slots__ = ("responses",)
@@ -516,22 +522,28 @@ class AskAllResponse(_message.Message):
     def __init__(self, responses: _Optional[_Iterable[_Union[Message, _Mapping]]] = ...) -> None: ...
 
 class AwaitResponsesRequest(_message.Message):
-    __slots__ = ("channel_id", "message_id", "wait_seconds", "min_responses")
+    __slots__ = ("channel_id", "message_id", "wait_seconds", "min_responses", "explain")
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
     WAIT_SECONDS_FIELD_NUMBER: _ClassVar[int]
     MIN_RESPONSES_FIELD_NUMBER: _ClassVar[int]
+    EXPLAIN_FIELD_NUMBER: _ClassVar[int]
     channel_id: str
     message_id: str
     wait_seconds: float
     min_responses: int
-    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., wait_seconds: _Optional[float] = ..., min_responses: _Optional[int] = ...) -> None: ...
+    explain: bool
+    def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., wait_seconds: _Optional[float] = ..., min_responses: _Optional[int] = ..., explain: bool = ...) -> None: ...
 
 class AwaitResponsesResponse(_message.Message):
-    __slots__ = ("responses",)
+    __slots__ = ("responses", "cause", "explanation")
     RESPONSES_FIELD_NUMBER: _ClassVar[int]
+    CAUSE_FIELD_NUMBER: _ClassVar[int]
+    EXPLANATION_FIELD_NUMBER: _ClassVar[int]
     responses: _containers.RepeatedCompositeFieldContainer[Message]
-    def __init__(self, responses: _Optional[_Iterable[_Union[Message, _Mapping]]] = ...) -> None: ...
+    cause: str
+    explanation: str
+    def __init__(self, responses: _Optional[_Iterable[_Union[Message, _Mapping]]] = ..., cause: _Optional[str] = ..., explanation: _Optional[str] = ...) -> None: ...
 
 class SubscribeRequest(_message.Message):
     __slots__ = ("channel_id", "intent_id", "agent_id", "after_position", "event_types", "message_type", "correlation_id", "include")
