@@ -187,18 +187,6 @@ func (a *Agent) drained(now time.Time) bool {
 	return a.DrainTimeoutSeconds != nil && now.Sub(a.DrainingSince) >= seconds(*a.DrainTimeoutSeconds)
 }
 
-// canAny reports whether the agent has at least one of the capabilities. It is true if the list is empty.
-func (a *Agent) canAny(capabilities []string) bool {
-	for _, wanted := range capabilities {
-		for _, has := range a.Capabilities {
-			if has == wanted {
-				return true
-			}
-		}
-	}
-	return len(capabilities) == 0
-}
-
 // presence returns the part of the record that other rooms judge the agent by.
 func (a *Agent) presence() Presence {
 	return Presence{

@@ -80,8 +80,9 @@ func filterOf(c caller.Caller, req *openintentv1.ListAgentsRequest) filter {
 	return f
 }
 
-// condition returns the filter in SQL, without the capabilities.
-func (f filter) condition() (sql string, args []any) {
+// condition returns the filter in SQL. A list of capabilities, which is stored as JSON, contains each of them as a JSON text after a
+// bracket or a comma, and nothing else that reads so.
+func (f filter) condition(tx *database.Tx) (sql string, args []any) {
 	sql = "1 = 1"
 	if f.status != "" {
 		sql, args = sql+" AND status = ?", append(args, string(f.status))
@@ -91,6 +92,20 @@ func (f filter) condition() (sql string, args []any) {
 	}
 	if f.minAvailableCapacity != nil {
 		sql, args = sql+" AND max_concurrent_tasks - current_load >= ?", append(args, *f.minAvailableCapacity)
+	}
+	if len(f.capabilities) > 0 {
+		var either []string
+		for _, capability := range f.capabilities {
+			text, err := json.Marshal(capability)
+			if err != nil {
+				panic(err) // a text always has a JSON form
+			}
+			for _, before := range []string{"[", ","} { // a quotation mark within a text has a backslash before it
+				listed, argument := tx.Contains("capabilities", append([]byte(before), text...))
+				either, args = append(either, listed), append(args, argument)
+			}
+		}
+		sql += " AND (" + strings.Join(either, " OR ") + ")"
 	}
 	if f.only != nil {
 		sql += " AND agent_id IN (?" + strings.Repeat(", ?", len(f.only)-1) + ")"
@@ -109,15 +124,8 @@ func list(
 	const size = "300 + octet_length(agent_id) + COALESCE(octet_length(name), 0) + COALESCE(octet_length(endpoint), 0)" +
 		" + octet_length(capabilities) + octet_length(metadata)" +
 		" + COALESCE(octet_length(status_note), 0) + COALESCE(octet_length(presence_reason), 0)"
-	condition, args := f.condition()
-	if len(f.capabilities) > 0 {
-		able, count, err := f.able(tx, after, page.Limit()+1)
-		if err != nil {
-			return nil, 0, err
-		}
-		in, ids := tx.In("agent_id", able)
-		condition, args, total = in, []any{ids}, count
-	} else if err := tx.Pipeline(database.ReadValue(&total,
+	condition, args := f.condition(tx)
+	if err := tx.Pipeline(database.ReadValue(&total,
 		"SELECT count(*) FROM (SELECT 1 FROM agents WHERE "+condition+" LIMIT ?) AS counted", append(args[:len(args):len(args)], bound+1)...,
 	)); err != nil {
 		return nil, 0, err
@@ -129,33 +137,4 @@ func list(
 	}
 	agents, err = read(tx.Gorm().Where(condition, args...).Order("agent_id").Limit(rows))
 	return agents, total, err
-}
-
-// able returns the ids of the selected agents that have any of the capabilities, beginning after the given id and no more
-// than the limit, and counts all such agents. It reads the capabilities of all agents that the rest of the filter selects.
-func (f filter) able(tx *database.Tx, after string, limit int) (ids []string, count int64, err error) {
-	condition, args := f.condition()
-	err = tx.Pipeline(database.Statement{
-		SQL:  "SELECT agent_id, capabilities FROM agents WHERE " + condition + " ORDER BY agent_id",
-		Args: args,
-		Scan: func(row database.Row) error {
-			var agent Agent
-			var capabilities []byte
-			if err := row.Scan(&agent.ID, &capabilities); err != nil {
-				return err
-			}
-			if err := json.Unmarshal(capabilities, &agent.Capabilities); err != nil {
-				return err
-			}
-			if !agent.canAny(f.capabilities) {
-				return nil
-			}
-			count++
-			if agent.ID > after && len(ids) < limit {
-				ids = append(ids, agent.ID)
-			}
-			return nil
-		},
-	})
-	return ids, count, err
 }

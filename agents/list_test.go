@@ -9,7 +9,6 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// The server compares capabilities after reading the rows, and the pages are full nevertheless.
 func TestAgentsComeInPages(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		for i := range 9 {
@@ -43,6 +42,39 @@ func TestAgentsComeInPages(t *testing.T) {
 			}
 			require.Equal(t, c.sizes, sizes)
 			require.Len(t, seen, int(c.total))
+		}
+	})
+}
+
+// A capability is found as it was registered, and by nothing that only looks like a part of the list.
+func TestAgentsAreFoundByTheirExactCapabilities(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		capabilities := map[string][]string{
+			"plain": {"sum", "sort"}, "quoted": {`a "sum" of`}, "two": {`sum","sort`}, "slash": {`sum\`}, "angle": {"<sum> & more"}, "foreign": {"größe"},
+		}
+		for agent, list := range capabilities {
+			said := registering(agent)
+			said.Capabilities = list
+			_, err := h.RegisterAgent(asOperator(), said)
+			require.NoError(t, err)
+		}
+		found := func(capabilities ...string) (agents []string) {
+			page, err := h.ListAgents(as("a"), &openintentv1.ListAgentsRequest{Capabilities: capabilities})
+			require.NoError(t, err)
+			require.EqualValues(t, len(page.GetAgents()), page.GetTotal())
+			for _, agent := range page.GetAgents() {
+				agents = append(agents, agent.GetAgentId())
+			}
+			return agents
+		}
+		for agent, list := range capabilities {
+			for _, capability := range list {
+				require.Equal(t, []string{agent}, found(capability))
+			}
+		}
+		require.Equal(t, []string{"foreign", "plain"}, found("sort", "größe"))
+		for _, none := range []string{"su", "Sum", "um", `"sum"`, "sum,sort", "[", "", "größ_", "%"} {
+			require.Empty(t, found(none), none)
 		}
 	})
 }

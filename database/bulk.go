@@ -1,6 +1,7 @@
 package database
 
 import (
+	"database/sql/driver"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -105,8 +106,16 @@ func (tx *Tx) In(column string, values any) (sql string, arg any) {
 	return tx.db.dialect.in(column, values)
 }
 
-// Contains returns the condition that a column of bytes contains the bytes that are its argument.
-func (tx *Tx) Contains(column string) (sql string) { return tx.db.dialect.contains(column) }
+// Contains returns the condition that a column of bytes contains some bytes, and the condition's argument.
+func (tx *Tx) Contains(column string, part []byte) (sql string, arg any) {
+	return tx.db.dialect.contains(column), whole(part)
+}
+
+// whole is an argument of bytes. gorm would turn a plain slice into several arguments.
+type whole []byte
+
+// Value implements driver.Valuer.
+func (w whole) Value() (driver.Value, error) { return []byte(w), nil }
 
 // InRows returns the condition that the named columns together have the values of one of the rows, and the condition's
 // arguments. It is In for keys of several columns, each []int64 or []string. There may be no rows.

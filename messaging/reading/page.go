@@ -101,8 +101,9 @@ func (p MessageQuery) Prepare(tx *database.Tx) (rows *MessagePage, statement dat
 		arguments = append(arguments, p.CorrelationID)
 	}
 	if p.Kind != "" {
-		query += " AND " + tx.Contains("m.conversation")
-		arguments = append(arguments, message.KindText(p.Kind))
+		ofKind, text := tx.Contains("m.conversation", message.KindText(p.Kind))
+		query += " AND " + ofKind
+		arguments = append(arguments, text)
 	}
 	query += " ORDER BY " + place
 	if p.NewestFirst {
