@@ -127,7 +127,10 @@ func (w *grownWorld) measureAll(ctx context.Context, filled bool) error {
 	if err := w.measureDelivery(ctx, filled); err != nil {
 		return fmt.Errorf("a delivery: %w", err)
 	}
-	return w.measureIdle(ctx, filled)
+	if err := w.measureIdle(ctx, filled); err != nil {
+		return err
+	}
+	return w.measureFilling(ctx, filled)
 }
 
 // note notes and prints a figure.

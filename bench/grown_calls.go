@@ -15,7 +15,7 @@ import (
 const (
 	rowDelivery  = "delivery to the stream of an agent in all intents"
 	rowWork      = "that delivery, the server's processor time"
-	rowFilling   = "filling 200 intents, a message (first and last tenth)"
+	rowFilling   = "filling 200 intents, a message"
 	rowRetention = "send, alone and while retention removes a tenth"
 	rowIdle      = "idleness, processor time of a second"
 )
@@ -26,6 +26,7 @@ const (
 	grownCalls      = 21
 	grownSends      = 300
 	grownDeliveries = 200
+	fillingMessages = 40_000
 )
 
 // grownCall is a call that is measured.

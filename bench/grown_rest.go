@@ -39,6 +39,16 @@ func (w *grownWorld) measureIdle(ctx context.Context, filled bool) error {
 	return nil
 }
 
+// measureFilling measures how long a message takes when many are sent to the busy intents, which come in turn.
+func (w *grownWorld) measureFilling(ctx context.Context, filled bool) error {
+	began := time.Now()
+	err := w.sendAll(ctx, fillingMessages, func(n int) *openintentv1.SendMessageRequest {
+		return grownMessage(w.channels[n%busyIntents], grownReader(w.run.size.messages+n), n)
+	})
+	w.note(rowFilling, filled, time.Since(began)/fillingMessages)
+	return err
+}
+
 // measureRetention ends some of the busy intents, and goes on with a server that keeps nothing of ended intents. It measures one sender
 // from the first removal to the last, and then alone.
 func (w *grownWorld) measureRetention(ctx context.Context, url string) error {
@@ -109,7 +119,7 @@ func (w *grownWorld) measureSpace(ctx context.Context, url string, before int64)
 		return err
 	}
 	rest := w.channels[endedIntents:busyIntents]
-	if _, err := w.sendAll(ctx, endedIntents*w.perBusy, func(n int) *openintentv1.SendMessageRequest {
+	if err := w.sendAll(ctx, endedIntents*w.perBusy, func(n int) *openintentv1.SendMessageRequest {
 		return grownMessage(rest[n%len(rest)], grownReader(w.run.size.messages+n), n)
 	}); err != nil {
 		return err

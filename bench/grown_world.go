@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -100,14 +98,13 @@ func (w *grownWorld) prepare(ctx context.Context) error {
 			}
 		}
 	}
-	_, err := w.sendAll(ctx, grownUnread+grownPage, func(n int) *openintentv1.SendMessageRequest {
+	return w.sendAll(ctx, grownUnread+grownPage, func(n int) *openintentv1.SendMessageRequest {
 		to := unreading
 		if n >= grownUnread {
 			to = everywhere
 		}
 		return grownMessage(w.unread, to, n)
 	})
-	return err
 }
 
 // newIntents makes those of the intents that are filled from one number up to another one.
@@ -151,7 +148,7 @@ func grownMessage(channel, to string, n int) *openintentv1.SendMessageRequest {
 }
 
 // fill fills the database: a tenth of the messages goes to all intents in turn, a tenth to the longest channel, and the rest to the busy
-// intents in turn. How fast the busy ones are filled is measured at the beginning and at the end.
+// intents in turn.
 func (w *grownWorld) fill(ctx context.Context) error {
 	size := w.run.size
 	for from := busyIntents; from < size.intents; from += intentsAtOnce {
@@ -171,46 +168,26 @@ func (w *grownWorld) fill(ctx context.Context) error {
 		{"busy intents", size.messages * 8 / 10, w.channels[:busyIntents]},
 	} {
 		w.run.say("%s: sending %d messages to %s", w.engine, part.messages, part.name)
-		times, err := w.sendAll(ctx, part.messages, func(n int) *openintentv1.SendMessageRequest {
+		err := w.sendAll(ctx, part.messages, func(n int) *openintentv1.SendMessageRequest {
 			return grownMessage(part.channels[n%len(part.channels)], grownReader(n%readers), n)
 		})
 		if err != nil {
 			return err
-		}
-		if len(part.channels) == busyIntents {
-			w.note(rowFilling, false, times.first)
-			w.note(rowFilling, true, times.last)
 		}
 	}
 	w.perBusy = size.messages * 8 / 10 / busyIntents
 	return nil
 }
 
-// filling is how long a message took of the first tenth of some messages, and of the last tenth.
-type fillingTimes struct{ first, last time.Duration }
-
 // sendAll sends messages on a few streams that do not wait for each answer.
-func (w *grownWorld) sendAll(ctx context.Context, count int, message func(n int) *openintentv1.SendMessageRequest) (fillingTimes, error) {
+func (w *grownWorld) sendAll(ctx context.Context, count int, message func(n int) *openintentv1.SendMessageRequest) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	began := time.Now()
-	var early, late, end time.Duration
-	var answered atomic.Int64
-	arrived := func() {
-		switch n := int(answered.Add(1)); n {
-		case count / 10:
-			early = time.Since(began)
-		case count - count/10:
-			late = time.Since(began)
-		case count:
-			end = time.Since(began)
-		}
-	}
 	failures := make(chan error, loadStreams)
 	var streams sync.WaitGroup
 	for i := range loadStreams {
 		streams.Go(func() {
-			if err := w.sendShare(ctx, i, count, message, arrived); err != nil {
+			if err := w.sendShare(ctx, i, count, message); err != nil {
 				failures <- err
 				cancel()
 			}
@@ -218,13 +195,12 @@ func (w *grownWorld) sendAll(ctx context.Context, count int, message func(n int)
 	}
 	streams.Wait()
 	close(failures)
-	each := time.Duration(max(1, count/10))
-	return fillingTimes{first: early / each, last: (end - late) / each}, <-failures
+	return <-failures
 }
 
 // sendShare sends one stream's share.
 func (w *grownWorld) sendShare(
-	ctx context.Context, stream, count int, message func(n int) *openintentv1.SendMessageRequest, arrived func(),
+	ctx context.Context, stream, count int, message func(n int) *openintentv1.SendMessageRequest,
 ) error {
 	calls, err := w.messages.SendMessages(as(ctx, asker))
 	if err != nil {
@@ -253,7 +229,6 @@ func (w *grownWorld) sendShare(
 		if answer.GetRefusal() != nil {
 			return fmt.Errorf("a message was refused: %v", answer.GetRefusal())
 		}
-		arrived()
 	}
 	return ctx.Err()
 }
