@@ -13,6 +13,7 @@ import (
 // intentsCommand holds the verbs that work on intents.
 type intentsCommand struct {
 	List   intentListCommand   `cmd:"" default:"withargs" help:"List the intents that the caller may read."`
+	Open   intentOpenCommand   `cmd:"" help:"Find the intent of a title, or make it, and print its id."`
 	Create intentCreateCommand `cmd:"" help:"Create an intent and print its id."`
 	Show   intentShowCommand   `cmd:"" help:"Show an intent."`
 	Status intentStatusCommand `cmd:"" help:"Change an intent's status."`
@@ -24,6 +25,7 @@ type intentListCommand struct {
 	output
 	Status string `enum:",draft,active,blocked,completed,abandoned,suspended_awaiting_input" default:"" placeholder:"STATUS" help:"Only intents with this status: draft, active, blocked, completed, abandoned or suspended_awaiting_input."`
 	Limit  int    `default:"50" placeholder:"N" help:"At most this many (50)."`
+	Newest bool   `help:"The newest first."`
 }
 
 // Run prints a table.
@@ -38,6 +40,9 @@ func (c *intentListCommand) Run(ctx context.Context, to terminal) error {
 	if c.Status != "" {
 		request.Status = intentStatus(c.Status).Enum()
 	}
+	if c.Newest {
+		request.Order = new("desc")
+	}
 	listed, err := called(client.Raw().Intents.ListIntents(ctx, request))
 	if err != nil {
 		return err
@@ -50,6 +55,33 @@ func (c *intentListCommand) Run(ctx context.Context, to terminal) error {
 
 func intentStatus(word string) openintentv1.IntentStatus {
 	return openintentv1.IntentStatus(number(openintentv1.IntentStatus_value, "INTENT_STATUS_", word))
+}
+
+// intentOpenCommand finds an intent by its title, or makes it.
+type intentOpenCommand struct {
+	connection
+	output
+	Title       string `arg:"" help:"What the agents work on, in exactly these characters."`
+	Description string `placeholder:"TEXT" help:"More about it, if the intent is made."`
+}
+
+// Run prints the intent's id.
+func (c *intentOpenCommand) Run(ctx context.Context, to terminal) error {
+	client, err := c.dial(to)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	opened, err := called(client.Raw().Intents.OpenIntent(ctx, &openintentv1.OpenIntentRequest{
+		Title: c.Title, Description: present(c.Description),
+	}))
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return lines(to, opened.GetIntent())
+	}
+	return printLine(to, opened.GetIntent().GetId())
 }
 
 // intentCreateCommand creates an intent.

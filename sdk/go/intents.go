@@ -97,6 +97,22 @@ func (c *Client) CreateIntent(ctx context.Context, options IntentOptions) (*Inte
 	return intentOf(created), nil
 }
 
+// OpenIntent finds the intent of a title, or makes it, so that agents which agree on a title need no ids. The server takes one that is the
+// caller's or names it first, then another one that the caller may read, and makes an active one if there is none: for that one are the
+// description and the default policy, and nothing else of the options. Of several it takes none, and the error is ErrAlreadyExists.
+func (c *Client) OpenIntent(ctx context.Context, options IntentOptions) (*Intent, error) {
+	request := &openintentv1.OpenIntentRequest{
+		Title: options.Title, Description: optional(options.Description), DefaultPolicy: accessPolicies.number(options.DefaultPolicy),
+	}
+	opened, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.OpenIntentResponse, error) {
+		return c.raw.Intents.OpenIntent(ctx, request)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return intentOf(opened.GetIntent()), nil
+}
+
 // GetIntent returns an intent.
 func (c *Client) GetIntent(ctx context.Context, intentID string) (*Intent, error) {
 	intent, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Intent, error) {

@@ -21,6 +21,7 @@ type act struct {
 // facts are all parameters that a step can have; each step decides which of them it uses.
 type facts struct {
 	Channel      string         `yaml:"channel"`
+	Title        string         `yaml:"title"`
 	Members      []string       `yaml:"members"`
 	MemberPolicy string         `yaml:"member_policy"`
 	Options      channelFacts   `yaml:"options"`

@@ -19,6 +19,13 @@ var stepsOnChannels = map[string]func(s *story, a act, f facts) (any, error){
 		channel, err := s.client(a.who).Open(s.ctx, s.intent, f.Channel, f.channelOptions())
 		return s.opened(f.Channel, channel, err)
 	},
+	"open_intent": func(s *story, a act, f facts) (any, error) {
+		intent, err := s.client(a.who).OpenIntent(s.ctx, openintent.IntentOptions{Title: f.Title})
+		if err != nil {
+			return nil, err
+		}
+		return map[string]any{"id": intent.ID, "title": intent.Title, "status": string(intent.Status), "created_by": intent.CreatedBy}, nil
+	},
 	"close_channel": onChannel(func(s *story, c *openintent.Client, id string, _ facts) (any, error) {
 		return channelResult(c.CloseChannel(s.ctx, id))
 	}),

@@ -30,6 +30,15 @@ const createNames: Names<CreateIntentOptions> = {
   defaultPolicy: true,
 };
 
+export interface OpenIntentOptions extends CallOptions {
+  /** The description of an intent that is made. */
+  description?: string;
+  /** Begins an access control list with an intent that is made. */
+  defaultPolicy?: AccessPolicy;
+}
+
+const openNames: Names<OpenIntentOptions> = { ...callNames, description: true, defaultPolicy: true };
+
 /** How often setting a status is tried, when others change the intent meanwhile. */
 const statusAttempts = 10;
 
@@ -55,6 +64,20 @@ export class IntentDirectory {
     };
     return withRetry(this.#settings, { signal, timeout, repeatable: false }, (attempt) =>
       this.#transport.createIntent(request, attempt),
+    );
+  }
+
+  /**
+   * Finds the intent of a title, or makes it, so that agents which agree on a title need no ids. The server takes one that is the caller's or
+   * names it first, then another one that the caller may read, and makes an active one if there is none.
+   *
+   * @throws AlreadyExistsError when there are several, of which none is taken
+   */
+  async open(title: string, options: OpenIntentOptions = {}): Promise<Intent> {
+    refuseUnknown("intents.open", options, openNames);
+    const { signal, timeout, ...plain } = options;
+    return withRetry(this.#settings, { signal, timeout }, (attempt) =>
+      this.#transport.openIntent({ title, ...plain }, attempt),
     );
   }
 

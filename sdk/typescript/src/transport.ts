@@ -96,6 +96,12 @@ export interface ListMessagesRequest {
   threadId?: string;
 }
 
+export interface OpenIntentRequest {
+  title: string;
+  description?: string;
+  defaultPolicy?: AccessPolicy;
+}
+
 export interface CreateIntentRequest {
   title: string;
   description?: string;
@@ -209,6 +215,7 @@ export interface Transport {
   renewLease(intentId: string, leaseId: string, durationSeconds: number, attempt: Attempt): Promise<void>;
   releaseLease(intentId: string, leaseId: string, attempt: Attempt): Promise<void>;
   createIntent(request: CreateIntentRequest, attempt: Attempt): Promise<Intent>;
+  openIntent(request: OpenIntentRequest, attempt: Attempt): Promise<Intent>;
   getIntent(intentId: string, attempt: Attempt): Promise<Intent>;
   setIntentStatus(intentId: string, status: IntentStatus, expectedVersion: number, attempt: Attempt): Promise<Intent>;
   /**

@@ -161,6 +161,15 @@ class Intents:
             request.constraints.CopyFrom(to_struct(constraints, "constraints"))
         return intent_of((yield from self.calls.call(methods.CREATE_INTENT, request, retried=never_began)))
 
+    def open(self, title: str, description: str | None, default_policy: str | None) -> Steps[Intent]:
+        """Finds the intent of a title, or makes it. A call whose outcome is unknown is made again: it finds what it made."""
+        request = intents_pb2.OpenIntentRequest(title=title, description=description)
+        if default_policy is not None:
+            request.default_policy = number(
+                access_pb2.AccessPolicy, "ACCESS_POLICY_", default_policy, "default_policy"
+            )
+        return intent_of((yield from self.calls.call(methods.OPEN_INTENT, request)).intent)
+
     def get(self, intent_id: str, deadline: Deadline | None = None) -> Steps[Intent]:
         """Reads an intent."""
         request = intents_pb2.GetIntentRequest(intent_id=intent_id)

@@ -47,6 +47,7 @@ _REACTIONS, _CLAIMS, _ATTENTION = "ReactionService", "ClaimService", "AttentionS
 _SEARCH = "SearchService"
 _OBLIGATIONS = "ObligationService"
 
+OPEN_INTENT = Method(_INTENTS, "OpenIntent", intents_pb2.OpenIntentRequest, intents_pb2.OpenIntentResponse)
 CREATE_INTENT = Method(_INTENTS, "CreateIntent", intents_pb2.CreateIntentRequest, intents_pb2.Intent)
 GET_INTENT = Method(_INTENTS, "GetIntent", intents_pb2.GetIntentRequest, intents_pb2.Intent)
 SET_INTENT_STATUS = Method(_INTENTS, "SetIntentStatus", intents_pb2.SetIntentStatusRequest, intents_pb2.Intent)

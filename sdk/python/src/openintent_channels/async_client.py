@@ -133,6 +133,15 @@ class AsyncIntents:
         )
         return await client._connection.run(steps)
 
+    async def open(
+        self, title: str, description: str | None = None, *, default_policy: str | None = None
+    ) -> Intent:
+        """Finds the intent of a title, or makes it, so that agents which agree on a title need no ids. The server takes one
+        that is the caller's or names it first, then another one that the caller may read, and makes an active one if there
+        is none; the description and `default_policy` are for that one. Of several it takes none (AlreadyExistsError)."""
+        steps = self._client._rules.intents.open(title, description, default_policy)
+        return await self._client._connection.run(steps)
+
     async def get(self, intent_id: str) -> Intent:
         """Reads an intent."""
         return await self._client._connection.run(self._client._rules.intents.get(intent_id))

@@ -29,6 +29,11 @@ async def _create_channel(teller: Teller, who: str, said: Said, _: Said) -> Any:
     return channel
 
 
+async def _open_intent(teller: Teller, who: str, said: Said, _: Said) -> Any:
+    actor = teller.actor(who)
+    return await actor.call(actor.client.intents.open, said["title"])
+
+
 async def _open(teller: Teller, who: str, said: Said, _: Said) -> Any:
     actor, name = teller.actor(who), said.pop("channel")
     handle = await actor.call(actor.client.channels.open, name, teller.intent_id, **said)
@@ -184,6 +189,7 @@ async def _use_replica(teller: Teller, _who: str, said: Said, _: Said) -> None:
 DEEDS: dict[str, Deed] = {
     "create_channel": _create_channel,
     "open": _open,
+    "open_intent": _open_intent,
     "close_channel": _with_channel("close_channel"),
     "get_channel": _with_channel("get_channel"),
     "list_channels": _list_channels,

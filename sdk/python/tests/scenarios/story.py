@@ -25,6 +25,7 @@ _SEND = {"channel", "to", "payload", "message_type", "metadata", "expires_in", "
 STEPS: dict[str, set[str]] = {
     "create_channel": _CHANNEL,
     "open": _CHANNEL,
+    "open_intent": {"title"},
     "close_channel": {"channel"},
     "get_channel": {"channel"},
     "list_channels": {"channel"},

@@ -84,6 +84,7 @@ def test_when_two_open_at_once_the_second_gets_the_channel_of_the_first() -> Non
         lambda rules, intents: rules.get("c"),
         lambda rules, intents: rules.close("c"),
         lambda rules, intents: intents.create("t", None, None, None, None, None, [], None),
+        lambda rules, intents: intents.open("t", None, None),
         lambda rules, intents: intents.get("i"),
         lambda rules, intents: intents.set_status("i", "active", None),
     ],

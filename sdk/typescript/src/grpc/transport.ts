@@ -7,6 +7,7 @@ import type {
   Attempt,
   CreateChannelRequest,
   CreateIntentRequest,
+  OpenIntentRequest,
   Followed,
   FollowAttempt,
   GrantedLease,
@@ -176,6 +177,12 @@ export class GrpcTransport implements Transport {
 
   async releaseLease(intentId: string, leaseId: string, attempt: Attempt): Promise<void> {
     await this.connection.call(attempt, (options) => this.connection.leases.releaseLease({ intentId, leaseId }, options));
+  }
+
+  async openIntent(request: OpenIntentRequest, attempt: Attempt): Promise<Intent> {
+    const wire = { ...request, defaultPolicy: request.defaultPolicy && (accessPolicies[request.defaultPolicy] ?? badWord) };
+    const opened = await this.connection.call(attempt, (options) => this.connection.intents.openIntent(wire, options));
+    return toIntent(opened.intent!);
   }
 
   async createIntent(request: CreateIntentRequest, attempt: Attempt): Promise<Intent> {

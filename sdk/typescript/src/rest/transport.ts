@@ -8,6 +8,7 @@ import type {
   Attempt,
   CreateChannelRequest,
   CreateIntentRequest,
+  OpenIntentRequest,
   Followed,
   FollowAttempt,
   GrantedLease,
@@ -158,6 +159,13 @@ export class RestTransport implements Transport {
 
   async releaseLease(intentId: string, leaseId: string, attempt: Attempt): Promise<void> {
     await this.#call(attempt, { method: "DELETE", path: path`intents/${intentId}/leases/${leaseId}` });
+  }
+
+  async openIntent(request: OpenIntentRequest, attempt: Attempt): Promise<Intent> {
+    const { title, description, defaultPolicy } = request;
+    const body = { title, description, default_policy: defaultPolicy };
+    const opened = await this.#call(attempt, { method: "POST", path: "intents/open", body });
+    return toIntent((opened as { intent: object }).intent);
   }
 
   async createIntent(request: CreateIntentRequest, attempt: Attempt): Promise<Intent> {

@@ -41,6 +41,7 @@ export const steps: Record<string, Step> = {
     play.keepCreated(channel);
     return channel;
   }),
+  open_intent: step(["title"], ({ play, as, fields }) => play.client(as).intents.open(fields["title"])),
   open: step(channelFields, ({ play, as, fields }) =>
     play.client(as).channels.open(fields["channel"], play.intentId, channelOptions(fields)),
   ),
