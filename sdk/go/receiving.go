@@ -41,6 +41,7 @@ type receiver struct {
 	tookOver     atomic.Bool  // since the last heartbeat
 	active       atomic.Bool  // this process is the one that receives, as far as it knows
 	began        bool         // it has had a subscription; only connect uses it
+	starting     patience     // until it is connected for the first time; only work changes it
 	aside        atomic.Int64 // how many jobs wait for another turn
 
 	mutex   sync.Mutex
@@ -80,7 +81,7 @@ func (r *receiver) run(ctx context.Context) error {
 	r.life, r.end = context.WithCancel(context.WithoutCancel(ctx))
 	var helping sync.WaitGroup
 	err := ended(ctx, r.work(ctx, &helping))
-	if final(err) {
+	if final(err) || errors.Is(err, ErrUnavailable) {
 		r.log.givesUp(err)
 	}
 	stillRunning := r.leave()
@@ -93,6 +94,10 @@ func (r *receiver) run(ctx context.Context) error {
 // work begins everything that a run consists of, and hands messages to their handlers until the context ends or
 // something fails permanently.
 func (r *receiver) work(ctx context.Context, helping *sync.WaitGroup) error {
+	if timeout := r.agent.options.ConnectTimeout; timeout > 0 {
+		begun := time.Now()
+		r.starting = patience{begun: begun, until: begun.Add(timeout)}
+	}
 	interval := defaultHeartbeat
 	if !r.agent.options.WithoutRegistering {
 		var err error
@@ -104,6 +109,7 @@ func (r *receiver) work(ctx context.Context, helping *sync.WaitGroup) error {
 	if err != nil {
 		return err
 	}
+	r.starting = patience{}
 	r.done = newAcknowledger(r)
 	helping.Go(func() { r.done.run(r.life) })
 	if r.agent.usesAttention() {
@@ -128,10 +134,10 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// persistently makes a call with as many attempts as necessary. Only the context's end, or a failure that a retry
-// cannot fix, ends it.
+// persistently makes a call with as many attempts as necessary. Only the context's end, a failure that a retry
+// cannot fix, or the end of the time to connect for the first time ends it.
 func persistently[T any](ctx context.Context, r *receiver, call func(context.Context) (T, error)) (T, error) {
-	for waits := newWaits(); ; {
+	for waits := r.client.newWaits(); ; {
 		result, err := call(ctx)
 		if err == nil {
 			return result, nil
@@ -140,8 +146,12 @@ func persistently[T any](ctx context.Context, r *receiver, call func(context.Con
 		if ctx.Err() != nil || final(err) || r.client.closed() {
 			return result, err
 		}
+		wait, start := waits.next(err), r.starting
+		if !start.until.IsZero() && unconnected(err) && time.Now().Add(wait).After(start.until) {
+			return result, r.client.away(start, err)
+		}
 		r.log.failed(err)
-		if err := pause(ctx, waits.next(err)); err != nil {
+		if err := pause(ctx, wait); err != nil {
 			return result, err
 		}
 	}
@@ -149,7 +159,9 @@ func persistently[T any](ctx context.Context, r *receiver, call func(context.Con
 
 // final reports whether no retry can fix an error.
 func final(err error) bool {
-	return errors.Is(err, ErrUnauthenticated) || errors.Is(err, ErrPermissionDenied) || errors.Is(err, ErrInvalidArgument)
+	var e *Error
+	return errors.Is(err, ErrUnauthenticated) || errors.Is(err, ErrPermissionDenied) || errors.Is(err, ErrInvalidArgument) ||
+		errors.As(err, &e) && (e.Reason == reasonNoTLS || e.Reason == reasonNotGRPC)
 }
 
 type deliveries = grpc.ServerStreamingClient[openintentv1.SubscriptionDelivery]
@@ -232,7 +244,7 @@ func accepted(stream deliveries) error {
 
 // receive takes the deliveries of the stream, and reopens a lost stream, until the receiver's life ends.
 func (r *receiver) receive(stream deliveries) {
-	for waits := newWaits(); ; {
+	for waits := r.client.newWaits(); ; {
 		delivery, err := stream.Recv()
 		if err == nil {
 			waits.again()
