@@ -157,7 +157,7 @@ func (a *Agent) matching(message *Message) (matching []Handler) {
 // Run registers the agent, receives and answers until the context ends, and then leaves: it accepts nothing new,
 // waits up to Drain for running handlers, sends their answers and returns nil. It waits for its server for ever, unless
 // ConnectTimeout bounds that, and reconnects as often as necessary; only a failure that a retry cannot fix
-// (ErrUnauthenticated, ErrPermissionDenied, ErrInvalidArgument, a failure of TLS) ends it.
+// (ErrUnauthenticated, ErrPermissionDenied, ErrInvalidArgument, and at the start a failure of TLS) ends it.
 // Several processes may run one agent: one receives, and the others take over when it ends.
 func (a *Agent) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)

@@ -41,7 +41,7 @@ type receiver struct {
 	tookOver     atomic.Bool  // since the last heartbeat
 	active       atomic.Bool  // this process is the one that receives, as far as it knows
 	began        bool         // it has had a subscription; only connect uses it
-	starting     patience     // until it is connected for the first time; only work changes it
+	starting     starting     // only work changes it
 	aside        atomic.Int64 // how many jobs wait for another turn
 
 	mutex   sync.Mutex
@@ -94,10 +94,7 @@ func (r *receiver) run(ctx context.Context) error {
 // work begins everything that a run consists of, and hands messages to their handlers until the context ends or
 // something fails permanently.
 func (r *receiver) work(ctx context.Context, helping *sync.WaitGroup) error {
-	if timeout := r.agent.options.ConnectTimeout; timeout > 0 {
-		begun := time.Now()
-		r.starting = patience{begun: begun, until: begun.Add(timeout)}
-	}
+	r.starting = starting{under: true, begun: time.Now(), timeout: r.agent.options.ConnectTimeout}
 	interval := defaultHeartbeat
 	if !r.agent.options.WithoutRegistering {
 		var err error
@@ -109,7 +106,7 @@ func (r *receiver) work(ctx context.Context, helping *sync.WaitGroup) error {
 	if err != nil {
 		return err
 	}
-	r.starting = patience{}
+	r.starting = starting{}
 	r.done = newAcknowledger(r)
 	helping.Go(func() { r.done.run(r.life) })
 	if r.agent.usesAttention() {
@@ -146,9 +143,9 @@ func persistently[T any](ctx context.Context, r *receiver, call func(context.Con
 		if ctx.Err() != nil || final(err) || r.client.closed() {
 			return result, err
 		}
-		wait, start := waits.next(err), r.starting
-		if !start.until.IsZero() && unconnected(err) && time.Now().Add(wait).After(start.until) {
-			return result, r.client.away(start, err)
+		wait := waits.next(err)
+		if ending := r.starting.ends(r.client, err, wait); ending != nil {
+			return result, ending
 		}
 		r.log.failed(err)
 		if err := pause(ctx, wait); err != nil {
@@ -157,11 +154,31 @@ func persistently[T any](ctx context.Context, r *receiver, call func(context.Con
 	}
 }
 
+// starting is the time before an agent is connected for the first time. The end of its time to connect ends the agent then,
+// and so does a failure of TLS, which nothing but other settings can mend. Later it goes on, since certificates are renewed.
+type starting struct {
+	under   bool
+	begun   time.Time
+	timeout time.Duration // 0 for none
+}
+
+// ends returns the error that ends the agent instead of another attempt after a wait, or nil.
+func (s starting) ends(c *Client, err error, wait time.Duration) error {
+	var e *Error
+	until := s.begun.Add(s.timeout)
+	switch {
+	case !s.under || !errors.As(err, &e):
+	case e.Reason == reasonNoTLS:
+		return err
+	case s.timeout > 0 && e.unconnected && time.Now().Add(wait).After(until):
+		return c.away(patience{begun: s.begun, until: until}, err)
+	}
+	return nil
+}
+
 // final reports whether no retry can fix an error.
 func final(err error) bool {
-	var e *Error
-	return errors.Is(err, ErrUnauthenticated) || errors.Is(err, ErrPermissionDenied) || errors.Is(err, ErrInvalidArgument) ||
-		errors.As(err, &e) && (e.Reason == reasonNoTLS || e.Reason == reasonNotGRPC)
+	return errors.Is(err, ErrUnauthenticated) || errors.Is(err, ErrPermissionDenied) || errors.Is(err, ErrInvalidArgument)
 }
 
 type deliveries = grpc.ServerStreamingClient[openintentv1.SubscriptionDelivery]
