@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/e2e/harness"
+	openintent "openintent/sdk/go"
 	"openintent/server"
 )
 
@@ -148,6 +149,29 @@ func TestTheDocumentsSettingsFileIsOne(t *testing.T) {
 	read := settled(t, shown)
 	require.Equal(t, "closed", read.DefaultAccess)
 	require.False(t, read.Search)
+}
+
+// Every setting of the program is a name of its own: none counts as a misspelt one of a client.
+func TestNoSettingOfTheProgramLooksMisspelt(t *testing.T) {
+	var parsed commands
+	parser, err := kong.New(&parsed, kong.Vars{"version": ""})
+	require.NoError(t, err)
+	var environment []string
+	var look func(node *kong.Node)
+	look = func(node *kong.Node) {
+		for _, flag := range node.Flags {
+			for _, name := range flag.Envs {
+				environment = append(environment, name+"=x")
+			}
+		}
+		for _, child := range node.Children {
+			look(child)
+		}
+	}
+	look(parser.Model.Node)
+	require.Greater(t, len(environment), 50)
+	require.Empty(t, openintent.MisspeltVariables(environment))
+	require.NotEmpty(t, openintent.MisspeltVariables([]string{"OPENINTENT_APIKEY=x"}))
 }
 
 // deploy/settings.yaml lists every setting of the server with its default, so that one can begin with it.

@@ -215,7 +215,7 @@ func TestAnAgentSaysThatItsConnectionWasLostAndIsBack(t *testing.T) {
 	log.next(t, slog.LevelInfo, "agent data is connected to "+address+" again and stands by: another process receives for it")
 }
 
-func TestAnAgentWarnsOfAServerThatIsAwayAtMostOnceAMinute(t *testing.T) {
+func TestAnAgentWarnsOfAServerThatIsAwayAtGrowingIntervals(t *testing.T) {
 	log := newLogged()
 	client := newClient(nil, Options{Server: "desk:1"})
 	said := newAgentLog(client.Agent(AgentOptions{ID: "data", Log: log.logger()}))
@@ -224,12 +224,13 @@ func TestAnAgentWarnsOfAServerThatIsAwayAtMostOnceAMinute(t *testing.T) {
 	away := FromError(refusal(t, codes.Unavailable, ""))
 	said.failed(away)
 	log.next(t, slog.LevelWarn, "agent data cannot reach the server at desk:1 and keeps trying: UNAVAILABLE: what was wrong")
-	for range 4 {
-		now = now.Add(30 * time.Second)
+	for range (2*3600 + 25*60 + 15) / 5 {
+		now = now.Add(5 * time.Second)
 		said.failed(away)
 	}
-	log.next(t, slog.LevelWarn, "agent data has not reached the server at desk:1 for 1m0s and keeps trying: UNAVAILABLE")
-	log.next(t, slog.LevelWarn, "agent data has not reached the server at desk:1 for 2m0s and keeps trying: UNAVAILABLE")
+	for _, after := range []string{"10s", "30s", "1m10s", "2m30s", "5m10s", "10m30s", "21m10s", "42m30s", "1h25m10s", "2h25m10s"} {
+		log.next(t, slog.LevelWarn, "agent data has not reached the server at desk:1 for "+after+" and keeps trying: UNAVAILABLE")
+	}
 	said.announced(false)
 	log.next(t, slog.LevelInfo, "agent data is connected to desk:1 and receives")
 	said.failed(away)

@@ -95,6 +95,8 @@ type Error struct {
 
 	retryAfter time.Duration
 	cause      error
+	// unconnected is set when there was no connection, so that the server knows nothing of the call.
+	unconnected bool
 }
 
 // Violation is a wrong field, and why it is wrong.

@@ -41,6 +41,7 @@ type receiver struct {
 	tookOver     atomic.Bool  // since the last heartbeat
 	active       atomic.Bool  // this process is the one that receives, as far as it knows
 	began        bool         // it has had a subscription; only connect uses it
+	starting     starting     // only work changes it
 	aside        atomic.Int64 // how many jobs wait for another turn
 
 	mutex   sync.Mutex
@@ -80,7 +81,7 @@ func (r *receiver) run(ctx context.Context) error {
 	r.life, r.end = context.WithCancel(context.WithoutCancel(ctx))
 	var helping sync.WaitGroup
 	err := ended(ctx, r.work(ctx, &helping))
-	if final(err) {
+	if final(err) || errors.Is(err, ErrUnavailable) {
 		r.log.givesUp(err)
 	}
 	stillRunning := r.leave()
@@ -93,6 +94,7 @@ func (r *receiver) run(ctx context.Context) error {
 // work begins everything that a run consists of, and hands messages to their handlers until the context ends or
 // something fails permanently.
 func (r *receiver) work(ctx context.Context, helping *sync.WaitGroup) error {
+	r.starting = starting{under: true, begun: time.Now(), timeout: r.agent.options.ConnectTimeout}
 	interval := defaultHeartbeat
 	if !r.agent.options.WithoutRegistering {
 		var err error
@@ -104,6 +106,7 @@ func (r *receiver) work(ctx context.Context, helping *sync.WaitGroup) error {
 	if err != nil {
 		return err
 	}
+	r.starting = starting{}
 	r.done = newAcknowledger(r)
 	helping.Go(func() { r.done.run(r.life) })
 	if r.agent.usesAttention() {
@@ -128,10 +131,10 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// persistently makes a call with as many attempts as necessary. Only the context's end, or a failure that a retry
-// cannot fix, ends it.
+// persistently makes a call with as many attempts as necessary. Only the context's end, a failure that a retry
+// cannot fix, or the end of the time to connect for the first time ends it.
 func persistently[T any](ctx context.Context, r *receiver, call func(context.Context) (T, error)) (T, error) {
-	for waits := newWaits(); ; {
+	for waits := r.client.newWaits(); ; {
 		result, err := call(ctx)
 		if err == nil {
 			return result, nil
@@ -140,11 +143,37 @@ func persistently[T any](ctx context.Context, r *receiver, call func(context.Con
 		if ctx.Err() != nil || final(err) || r.client.closed() {
 			return result, err
 		}
+		wait := waits.next(err)
+		if ending := r.starting.ends(r.client, err, wait); ending != nil {
+			return result, ending
+		}
 		r.log.failed(err)
-		if err := pause(ctx, waits.next(err)); err != nil {
+		if err := pause(ctx, wait); err != nil {
 			return result, err
 		}
 	}
+}
+
+// starting is the time before an agent is connected for the first time. The end of its time to connect ends the agent then,
+// and so does a failure of TLS, which nothing but other settings can mend. Later it goes on, since certificates are renewed.
+type starting struct {
+	under   bool
+	begun   time.Time
+	timeout time.Duration // 0 for none
+}
+
+// ends returns the error that ends the agent instead of another attempt after a wait, or nil.
+func (s starting) ends(c *Client, err error, wait time.Duration) error {
+	var e *Error
+	until := s.begun.Add(s.timeout)
+	switch {
+	case !s.under || !errors.As(err, &e):
+	case e.Reason == reasonNoTLS:
+		return err
+	case s.timeout > 0 && e.unconnected && time.Now().Add(wait).After(until):
+		return c.away(patience{begun: s.begun, until: until}, err)
+	}
+	return nil
 }
 
 // final reports whether no retry can fix an error.
@@ -232,7 +261,7 @@ func accepted(stream deliveries) error {
 
 // receive takes the deliveries of the stream, and reopens a lost stream, until the receiver's life ends.
 func (r *receiver) receive(stream deliveries) {
-	for waits := newWaits(); ; {
+	for waits := r.client.newWaits(); ; {
 		delivery, err := stream.Recv()
 		if err == nil {
 			waits.again()

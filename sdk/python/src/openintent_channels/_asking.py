@@ -190,6 +190,7 @@ class Asking:
                 # No attempt needs to be longer than the server waits. It is the server that refuses a longer question.
                 remaining = min(deadline.remaining or 0.0, LONGEST)
                 answer: Answer = yield Invoke(method, request, remaining + GRACE, headers)
+                self.calls.reached()
                 return answer
             except OpenIntentError as error:
                 message_id, waits = error.message_id or message_id, waits or self.calls.waits()
@@ -204,8 +205,7 @@ class Asking:
         if not is_passing(error):
             error.metadata.update(facts)
             raise error
-        if not deadline.allows(wait):
-            raise self.calls.unavailable(error, deadline, facts) from error
+        self.calls.again(error, wait, deadline, facts)
         yield Pause(wait)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._asking import Asking
-from ._calls import Calls
+from ._calls import Calls, Outage
 from ._channels import Channels, Intents
 from ._conversation import Conversation
 from ._following import Following
@@ -19,9 +19,12 @@ from ._tracing import Tracing
 class Rules:
     """What a client does, whichever way it is carried out."""
 
-    def __init__(self, settings: Settings, patience: float | None, tracer_provider: Any) -> None:
+    def __init__(
+        self, settings: Settings, patience: float | None, tracer_provider: Any, connect_timeout: float | None = None
+    ) -> None:
         self.calls = Calls(
-            sender=settings.sender, address=settings.target, patience=PATIENCE if patience is None else patience
+            sender=settings.sender, address=settings.target, patience=PATIENCE if patience is None else patience,
+            local=settings.local, connect_timeout=connect_timeout, outage=Outage(),
         )
         self.tracing = Tracing(tracer_provider)
         self.messages = Messages(self.calls, self.tracing)

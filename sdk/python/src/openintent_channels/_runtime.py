@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from . import _methods as methods
 from ._agent_log import logger
+from ._calls import Starting
 from ._conversation import takes_claims
 from ._effects import Accepted, Open, Pause, Receive, Stream
 from ._generated import subscriptions_pb2
@@ -94,7 +95,9 @@ class Runtime:
 
     async def _join(self) -> str:
         await self._membership.register()
-        return await self._membership.subscribe()
+        subscription = await self._membership.subscribe()
+        self._membership.starting = Starting(over=True)
+        return subscription
 
     async def _or_gives_up(self, part: Coroutine[Any, Any, T]) -> T:
         """Does a part of the agent's work. An error of it ends the agent, which says so at once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -21,9 +22,11 @@ class AsyncOpenIntentClient(AsyncChannelCalls):
 
     `server` is `host:port`, `https://host:port` for TLS; without it OPENINTENT_SERVER, or 127.0.0.1:50051. `api_key` and
     `agent_id` (the agent that the client acts as) default to OPENINTENT_API_KEY and OPENINTENT_AGENT_ID. Without a key, a
-    server on this machine gets the development key. `retry_patience` is how many seconds a call without a deadline of its
-    own is tried for while the server is away, until it raises UnavailableError; 30 when absent. The client connects at the
-    first call. Every method raises the errors of `openintent_channels.errors`.
+    server on this machine gets the development key. `ca_file` (OPENINTENT_CA_FILE) names the certificates to trust for TLS,
+    in PEM form, in place of the system's. `retry_patience` is how many seconds a call without a deadline of its own is tried
+    for while the server is away, until it raises UnavailableError; 30 when absent. `connect_timeout` bounds how many of
+    these seconds pass without a connection. The client connects at the first call. Every method raises the errors of
+    `openintent_channels.errors`.
     """
 
     def __init__(
@@ -33,11 +36,13 @@ class AsyncOpenIntentClient(AsyncChannelCalls):
         api_key: str | None = None,
         agent_id: str | None = None,
         tls: bool | None = None,
+        ca_file: str | os.PathLike[str] | None = None,
         retry_patience: float | None = None,
+        connect_timeout: float | None = None,
         tracer_provider: Any = None,
     ) -> None:
-        settings = settings_from(server, api_key, agent_id, tls)
-        super().__init__(AwaitingConnection(settings), Rules(settings, retry_patience, tracer_provider))
+        settings = settings_from(server, api_key, agent_id, tls, ca_file)
+        super().__init__(AwaitingConnection(settings), Rules(settings, retry_patience, tracer_provider, connect_timeout))
         self.agent_id = settings.agent_id
         self.channels = AsyncChannels(self)
         self.intents = AsyncIntents(self)

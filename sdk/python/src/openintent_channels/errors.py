@@ -78,6 +78,9 @@ class UnavailableError(OpenIntentError):
     """The server could not be reached, was silent, or could not serve now, until the call's deadline passed. The text names
     its address. The call may have taken effect all the same."""
 
+    unconnected = False
+    """Whether there was no connection, so that the server knows nothing of the call."""
+
 
 class MessageTimeoutError(OpenIntentError, TimeoutError):
     """The server says that no response came in time. `message_id` is the request's."""
