@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	count := flag.Int("questions", 20, "how many questions to ask")
+	count := flag.Int("questions", 12, "how many questions to ask")
 	pause := flag.Duration("pause", 250*time.Millisecond, "how long to pause between two questions")
 	flag.Parse()
 	if err := ask(context.Background(), *count, *pause); err != nil {

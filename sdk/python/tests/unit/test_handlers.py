@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from openintent_channels import AgentMessage, PayloadError, RemoteError, on_message, on_obligation
+from openintent_channels import AgentMessage, Message, PayloadError, RemoteError, on_message, on_obligation
 from openintent_channels._handlers import Handler, about_of, answer_of, failure_of, handlers_of, matching
+from openintent_channels.agents import ReceivedMessage
 
 
 @dataclass
@@ -64,6 +65,15 @@ def test_parameters_are_filled_by_their_types() -> None:
     assert matching(HANDLERS, "c")[0].arguments(message) == [Question(5), message]
     assert matching(HANDLERS, "d")[0].arguments(message) == [{"n": 5}]
     assert matching(HANDLERS, "a")[0].arguments(message) == [message]
+
+
+@pytest.mark.parametrize("kind", [Message, ReceivedMessage, AgentMessage])
+def test_a_message_is_given_under_the_name_of_each_of_its_classes(kind: Any) -> None:
+    def handle(message: Any) -> None: ...
+
+    handle.__annotations__["message"] = kind
+    given: Any = SimpleNamespace(payload={})
+    assert Handler.of(None, handle).arguments(given) == [given]
 
 
 def test_a_payload_of_another_form_is_refused() -> None:
