@@ -18,6 +18,8 @@ const (
 	mostOutstanding  = 1000
 	// handledMemory is how many handled messages are remembered, so that repetitions are left out.
 	handledMemory = 10_000
+	// streamFirst is how long the stream comes first, before the rest of the inbox is read.
+	streamFirst = time.Second
 )
 
 // receiver is one run of an agent: a stream of deliveries, the running handlers, and the acknowledgement of finished
@@ -36,6 +38,7 @@ type receiver struct {
 	pending      chan *job    // from the stream, in its order
 	slots        chan struct{}
 	working      sync.WaitGroup
+	helping      sync.WaitGroup // what runs beside the handlers
 	done         *acknowledger
 	reports      *reporter    // nil unless the agent uses attention
 	tookOver     atomic.Bool  // since the last heartbeat
@@ -67,6 +70,9 @@ type job struct {
 // takeOver marks, among the jobs, the moment when this process became the one that receives for the agent.
 var takeOver = new(job)
 
+// takeRest marks the moment to take up what the subscription did not bring although it is newer.
+var takeRest = new(job)
+
 func newReceiver(a *Agent) *receiver {
 	return &receiver{
 		agent: a, client: a.client, log: newAgentLog(a),
@@ -79,21 +85,20 @@ func newReceiver(a *Agent) *receiver {
 // run receives until the context ends or something fails permanently, and then leaves.
 func (r *receiver) run(ctx context.Context) error {
 	r.life, r.end = context.WithCancel(context.WithoutCancel(ctx))
-	var helping sync.WaitGroup
-	err := ended(ctx, r.work(ctx, &helping))
+	err := ended(ctx, r.work(ctx))
 	if final(err) || errors.Is(err, ErrUnavailable) {
 		r.log.givesUp(err)
 	}
 	stillRunning := r.leave()
 	r.end()
-	helping.Wait()
+	r.helping.Wait()
 	r.log.left(stillRunning)
 	return err
 }
 
 // work begins everything that a run consists of, and hands messages to their handlers until the context ends or
 // something fails permanently.
-func (r *receiver) work(ctx context.Context, helping *sync.WaitGroup) error {
+func (r *receiver) work(ctx context.Context) error {
 	r.starting = starting{under: true, begun: time.Now(), timeout: r.agent.options.ConnectTimeout}
 	interval := defaultHeartbeat
 	if !r.agent.options.WithoutRegistering {
@@ -108,14 +113,14 @@ func (r *receiver) work(ctx context.Context, helping *sync.WaitGroup) error {
 	}
 	r.starting = starting{}
 	r.done = newAcknowledger(r)
-	helping.Go(func() { r.done.run(r.life) })
+	r.helping.Go(func() { r.done.run(r.life) })
 	if r.agent.usesAttention() {
 		r.reports = newReporter(r)
-		helping.Go(func() { r.reports.run(r.life) })
+		r.helping.Go(func() { r.reports.run(r.life) })
 	}
-	helping.Go(func() { r.receive(stream) })
+	r.helping.Go(func() { r.receive(stream) })
 	if !r.agent.options.WithoutRegistering {
-		helping.Go(func() { r.heartbeats(ctx, interval) })
+		r.helping.Go(func() { r.heartbeats(ctx, interval) })
 	}
 	if r.agent.options.Ready != nil {
 		r.agent.options.Ready()

@@ -66,7 +66,16 @@ export class OpenIntentError extends Error {
 }
 
 export class InvalidArgumentError extends OpenIntentError {}
-export class UnauthenticatedError extends OpenIntentError {}
+/** No API key, or one that the server does not know. Where nothing catches it, it is one line: no stack would say more. */
+export class UnauthenticatedError extends OpenIntentError {
+  constructor({ cause: _, ...failure }: Failure) {
+    super(failure);
+    this.stack = `${this.name}: ${this.message}`;
+    for (const name of Object.keys(this)) {
+      Object.defineProperty(this, name, { enumerable: false });
+    }
+  }
+}
 export class PermissionDeniedError extends OpenIntentError {}
 export class NotFoundError extends OpenIntentError {}
 export class AlreadyExistsError extends OpenIntentError {}
@@ -180,14 +189,18 @@ export function errorFrom(failure: Failure): OpenIntentError {
 /** The reasons of the errors for an address where a server's other face listens: trying again does not help. */
 export const wrongPort = { gRPC: "NOT_GRPC", REST: "NOT_REST" } as const;
 
-const wrongPorts: readonly string[] = Object.values(wrongPort);
+/** The reason of the error for a server that speaks no TLS while the client does, or the other way round, or is not trusted. */
+export const tlsFailed = "TLS_FAILED";
+
+/** The reasons for which a call that got no answer is not made again: nothing but other settings helps. */
+const hopeless: readonly string[] = [...Object.values(wrongPort), tlsFailed];
 
 /** Whether trying again may help and, under the same idempotency key, does no harm. */
 export function isRetryable(error: unknown): error is OpenIntentError {
   if (!(error instanceof OpenIntentError)) {
     return false;
   }
-  return error.code === "UNAVAILABLE" ? !wrongPorts.includes(error.reason) : error.code === "ABORTED" && error.reason === "";
+  return error.code === "UNAVAILABLE" ? !hopeless.includes(error.reason) : error.code === "ABORTED" && error.reason === "";
 }
 
 /** The error for an argument that is refused before anything is sent. */

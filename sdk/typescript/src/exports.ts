@@ -16,6 +16,7 @@ export type { CallOptions } from "./retry.js";
 export type { FoundMessage, SearchFilters, SearchPage } from "./searching.js";
 export type { ConnectOptions } from "./settings.js";
 export type { DocumentOptions, MessageOptions, RequestOptions } from "./saying.js";
+export type { Warned } from "./outage.js";
 export type { Included } from "./transport.js";
 export { openTelemetry, type OpenTelemetryApi, type Span, type Trace, type Tracing } from "./tracing.js";
 export type * from "./types.js";

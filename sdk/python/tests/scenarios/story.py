@@ -13,7 +13,7 @@ _FILE = {"name", "engines", "disturbs", "intent", "agents", "steps"}
 _WAITING = {"compose", "digest_seconds", "max_chars"}
 _AGENT = {"id", "role", "concurrency", "handlers", "attention", "skip_unaddressed", "process", "drain", *_WAITING}
 _ABOUT = {"channel", "mention", "obligation", "digest"}
-_HANDLER = {"reply", "echo", "fail", "nothing", "gate", "ask", "message_reply", "note", *_ABOUT}
+_HANDLER = {"reply", "echo", "attempt", "fail", "nothing", "gate", "ask", "message_reply", "note", *_ABOUT}
 _STEP = {"as", "do", "with", "expect", "expect_error", "save", "background", "repeat", "parallel"}
 _ERROR = {"class", "reason", "message_contains", "message_id"}
 

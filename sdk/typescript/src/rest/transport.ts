@@ -228,7 +228,7 @@ export class RestTransport implements Transport {
       const response = await this.#request({ ...attempt, signal: open.signal }, call);
       return { body: await response.json(), next: linked(response, "cursor"), nextSince: linked(response, "since") };
     } catch (thrown) {
-      throw fetchError(thrown, open.signal, this.settings.server);
+      throw fetchError(thrown, open.signal, this.settings);
     } finally {
       open.release();
     }
