@@ -53,7 +53,7 @@ func ask(ctx context.Context, count int, pause time.Duration) error {
 			return err
 		}
 		fmt.Printf("batch %d has %d rows, says %s\n", n, said.Rows, response.Sender)
-		time.Sleep(pause)
+		<-time.After(pause)
 	}
 	messages, err := client.ListMessages(ctx, channel.ID, openintent.Selection{})
 	if err != nil {

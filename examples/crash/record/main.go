@@ -101,7 +101,7 @@ func (r *recording) play(ctx context.Context) (err error) {
 		return err
 	}
 	_ = server.Wait()
-	time.Sleep(away)
+	<-time.After(away)
 	if server, err = r.serve(ctx); err != nil {
 		return err
 	}
