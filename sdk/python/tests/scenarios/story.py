@@ -18,7 +18,7 @@ _STEP = {"as", "do", "with", "expect", "expect_error", "save", "background", "re
 _ERROR = {"class", "reason", "message_contains", "message_id"}
 
 _SAYING = {"parent", "subject", "kind", "priority", "mentions", "directedness", "policy"}
-_ASK = {"channel", "to", "payload", "timeout", "min_responses", "collect", *_SAYING}
+_ASK = {"channel", "to", "payload", "timeout", "min_responses", "collect", "fail_fast", *_SAYING}
 _CHANNEL = {"channel", "members", "member_policy", "options"}
 _ON_MESSAGE = {"channel", "message"}
 _SEND = {"channel", "to", "payload", "message_type", "metadata", "expires_in", "sender", "collect", "obligation", *_SAYING}
