@@ -117,11 +117,11 @@ func (r *reading) all(ctx context.Context) error {
 		if len(waiting) < batch && size < batchBytes && !delivery.GetCaughtUp() {
 			continue
 		}
+		count += len(waiting)
+		r.progress(count)
 		if err := r.judgeAll(ctx, waiting); err != nil || delivery.GetCaughtUp() {
 			return err
 		}
-		count += len(waiting)
-		r.progress(count)
 		waiting, size = waiting[:0], 0
 	}
 }
