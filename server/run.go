@@ -61,6 +61,9 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	if traced != nil {
 		logger = tracing.Logged(logger)
 	}
+	if err := cfg.tryPorts(ctx); err != nil {
+		return err
+	}
 	db, err := database.Open(ctx, database.Config{
 		URL: cfg.DatabaseURL, Clock: cfg.Clock, Logger: logger, SlowStatements: cfg.SlowStatements, Hooks: cfg.Hooks, AsItIs: !cfg.Migrate,
 		Connections: database.Connections{

@@ -61,7 +61,7 @@ func TestACommandSaysOnceThatItWaitsForTheServer(t *testing.T) {
 		reader, writer := io.Pipe()
 		ended := make(chan int, 1)
 		go func() {
-			exit := run(ctx, append(command, "--server", nobodyThere), terminal{strings.NewReader(""), io.Discard, writer})
+			exit := run(ctx, append(command, "--server", nobodyThere), terminal{stdin: strings.NewReader(""), stdout: io.Discard, stderr: writer})
 			_ = writer.Close()
 			ended <- exit
 		}()

@@ -16,7 +16,7 @@ import (
 func at(t *testing.T, stdin string, arguments ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	exit := run(t.Context(), arguments, terminal{strings.NewReader(stdin), &stdout, &stderr})
+	exit := run(t.Context(), arguments, terminal{stdin: strings.NewReader(stdin), stdout: &stdout, stderr: &stderr})
 	return outcome{exit, stdout.String(), stderr.String()}
 }
 

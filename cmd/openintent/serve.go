@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/alecthomas/kong"
@@ -12,20 +13,31 @@ import (
 // serveCommand runs the server until SIGTERM or SIGINT.
 type serveCommand struct {
 	server.Config
+	ReadyFile readyFile `name:"ready-file" env:"OPENINTENT_READY_FILE" help:"File to write once the server is ready, with its addresses and its process id as JSON; it is removed when the server stops."`
 }
 
 // Run serves. On a terminal, with the development key, it prints how to try the server.
 func (c *serveCommand) Run(ctx context.Context, parsed *kong.Context, to terminal) error {
+	if err := c.ReadyFile.remove(); err != nil {
+		return usagef("%w", err)
+	}
 	server.ReserveHeap()
 	c.Log, c.Version = to.stderr, version
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
 	context.AfterFunc(ctx, func() { tellSystemd("STOPPING=1") })
+	var unwritten error
 	err := server.Run(ctx, c.Config, func(addresses server.Addresses) {
+		if unwritten = c.ReadyFile.write(addresses); unwritten != nil {
+			fail(unwritten)
+			return
+		}
 		tellSystemd("READY=1")
 		if addresses.DevelopmentKey && isTerminal(to.stdout) {
 			_, _ = fmt.Fprint(to.stdout, tryIt(c.Config, addresses))
 		}
 	})
-	return refusedSetting(err, parsed)
+	return refusedSetting(errors.Join(err, unwritten, c.ReadyFile.remove()), parsed)
 }
 
 // tryIt returns the commands that a newcomer should type first.
