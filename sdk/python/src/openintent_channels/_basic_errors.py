@@ -54,8 +54,8 @@ class InvalidArgumentError(OpenIntentError):
 
 
 class PayloadError(InvalidArgumentError, ValueError):
-    """A payload that cannot be sent, or does not have the form that a type asks for; found by this package itself. `agent` is
-    who sent it; None for a payload of this program's own."""
+    """A payload that cannot be sent, or does not have the form that a type asks for; found by this package itself. `agent`
+    is who sent it; None for a payload of this program's own."""
 
     agent: str | None = None
 
