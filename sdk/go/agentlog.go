@@ -161,6 +161,12 @@ func (l *agentLog) handlerFailed(message *Message, err error, stack []byte) {
 		facts...)
 }
 
+// unfit tells that the payload of a message, or what a handler returned, does not have the form that it must have.
+func (l *agentLog) unfit(message *Message, what string, err error) {
+	l.say(slog.LevelError, fmt.Sprintf(": %s message %s on channel %q does not fit: %s", what, message.ID, message.ChannelName, textOf(err)),
+		factsOf(message, err)...)
+}
+
 // digestFailed tells that a handler of digests failed, with the stack when it panicked.
 func (l *agentLog) digestFailed(err error, stack []byte) {
 	facts := []any{"error", textOf(err)}

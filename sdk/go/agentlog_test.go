@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -305,6 +306,26 @@ func TestAnAgentSaysThatAHandlerFailed(t *testing.T) {
 		line = log.next(t, slog.LevelError, `agent data: the handler for channel "fails" failed on message m2`+kind.String()+`: no ink`)
 		require.Equal(t, 1, strings.Count(line, "\n"))
 	}
+}
+
+func TestAnAgentSaysInOneLineThatAPayloadDoesNotFit(t *testing.T) {
+	log, server := newLogged(), newPost()
+	address, _ := server.open(t, "")
+	type question struct{ Table int }
+	start(t, address, log, AgentOptions{}, func(agent *Agent) {
+		agent.OnMessage("typed", HandleAs(func(context.Context, question, *Message) (any, error) { return nil, nil }))
+		agent.OnMessage("text", func(context.Context, *Message) (any, error) { return "no object", nil })
+	})
+	server.deliveries <- announcement(false)
+	log.next(t, slog.LevelInfo, "receives")
+	typed := onChannel(1, "m1", "typed")
+	typed.Message.Sender, typed.Message.Payload = "ann", &structpb.Struct{Fields: map[string]*structpb.Value{"Table": structpb.NewStringValue("x")}}
+	server.deliveries <- typed
+	line := log.next(t, slog.LevelError, `agent data: the payload of message m1 on channel "typed" does not fit: the payload is not a openintent.question: `)
+	require.Contains(t, line, "(message m1 from ann)")
+	require.NotContains(t, line, "stack")
+	server.deliveries <- onChannel(2, "m2", "text")
+	log.next(t, slog.LevelError, `agent data: what the handler returned for message m2 on channel "text" does not fit: `)
 }
 
 func TestAnAgentSaysInOneLineThatAnAnswerCameTooLate(t *testing.T) {

@@ -172,7 +172,11 @@ func (r *receiver) call(ctx context.Context, message *Message) (answer any, fail
 	for _, handle := range handlers {
 		result, stack, err := protected(ctx, handle, message)
 		if err != nil && r.life.Err() == nil { // an agent that has left cancels its handlers itself
-			r.log.handlerFailed(message, err, stack)
+			if unfit := (*PayloadError)(nil); errors.As(err, &unfit) && unfit.MessageID == message.ID {
+				r.log.unfit(message, "the payload of", err)
+			} else {
+				r.log.handlerFailed(message, err, stack)
+			}
 		}
 		switch {
 		case answer != nil || failure != nil:
@@ -235,7 +239,12 @@ func (r *receiver) answer(ctx context.Context, message *Message, reply Reply) bo
 	reply.IdempotencyKey = message.replyKey()
 	err := r.reply(ctx, message, reply)
 	if errors.Is(err, ErrInvalidArgument) || errors.Is(err, ErrResourceExhausted) {
-		r.log.handlerFailed(message, err, nil)
+		if errors.Is(err, ErrPayload) {
+			err = &PayloadError{Problem: textOf(err)}
+			r.log.unfit(message, "what the handler returned for", err)
+		} else {
+			r.log.handlerFailed(message, err, nil)
+		}
 		failure := failureOf(err)
 		failure.IdempotencyKey = reply.IdempotencyKey
 		err = r.reply(ctx, message, failure)

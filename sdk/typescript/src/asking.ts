@@ -1,4 +1,4 @@
-import { badField, errorFrom, OpenIntentError, RemoteError } from "./errors.js";
+import { badField, errorFrom, OpenIntentError, remoteError } from "./errors.js";
 import { toJsonObject } from "./json.js";
 import { refuseUnknown, type Names } from "./options.js";
 import { callNames, newKey, withRetry, type CallOptions, type RetryOptions } from "./retry.js";
@@ -223,7 +223,7 @@ function enough(options: AskAllOptions): { minResponses?: number } {
 /** The response, unless it says that the responder's handler failed. */
 function answerOf(response: Message): Message {
   if (response.isError) {
-    throw new RemoteError(response);
+    throw remoteError(response);
   }
   return response;
 }

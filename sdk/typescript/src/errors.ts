@@ -148,6 +148,33 @@ function handlerFailure(response: Message): { type: string; text: string } {
   };
 }
 
+/** The asked agent found a payload that does not fit: mostly the question's, or else what its own handler returned. */
+export class RemotePayloadError extends RemoteError {}
+
+/** A payload that cannot be sent, or does not have the form that is asked for; found by this package itself. */
+export class PayloadError extends InvalidArgumentError {
+  /** Who sent it; null for a payload of this program's own. */
+  readonly agent: string | null;
+
+  constructor(field: string, description: string, origin?: { sender: string; id: string }) {
+    const from = origin === undefined ? "" : ` (message ${origin.id} from ${origin.sender})`;
+    super({
+      code: "INVALID_ARGUMENT",
+      reason: "INVALID_PAYLOAD",
+      message: `${field} ${description}${from === "" ? "." : from}`,
+      violations: [{ field, description }],
+      metadata: origin === undefined ? {} : { message_id: origin.id },
+    });
+    this.agent = origin?.sender ?? null;
+  }
+}
+
+/** The error of a response that says that its responder failed. */
+export function remoteError(response: Message): RemoteError {
+  const { type } = handlerFailure(response);
+  return type === PayloadError.name ? new RemotePayloadError(response) : new RemoteError(response);
+}
+
 type ErrorClass = new (failure: Failure) => OpenIntentError;
 
 const byReason: Readonly<Record<string, ErrorClass>> = {

@@ -18,5 +18,6 @@ export type { ConnectOptions } from "./settings.js";
 export type { DocumentOptions, MessageOptions, RequestOptions } from "./saying.js";
 export type { Warned } from "./outage.js";
 export type { Included } from "./transport.js";
+export { payloadAs } from "./payload-as.js";
 export { openTelemetry, type OpenTelemetryApi, type Span, type Trace, type Tracing } from "./tracing.js";
 export type * from "./types.js";

@@ -111,6 +111,14 @@ class AgentLog:
             self._agent_id, _quoted(channel), message_id, _in_a_line(error), exc_info=error,
         )
 
+    def unfit(self, channel: str, message_id: str, returned: bool, error: OpenIntentError) -> None:
+        """The payload of a message, or what a handler returned, does not have the form that it must have."""
+        what = "what the handler returned for" if returned else "the payload of"
+        logger.error(
+            "agent %s: %s message %s on channel %s does not fit: %s",
+            self._agent_id, what, message_id, _quoted(channel), error.message,
+        )
+
     def digest_failed(self, error: BaseException) -> None:
         """A handler of digests has failed."""
         logger.error(

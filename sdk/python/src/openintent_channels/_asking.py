@@ -16,7 +16,7 @@ from ._methods import Answer, Method
 from ._retrying import Deadline, is_passing
 from ._structs import fill
 from ._tracing import Trace, Tracing
-from .errors import ChannelClosedError, MessageTimeoutError, OpenIntentError, RemoteError
+from .errors import ChannelClosedError, MessageTimeoutError, OpenIntentError, PayloadError, RemoteError, RemotePayloadError
 from .models import Message, message_of
 from .payloads import encode
 
@@ -223,6 +223,9 @@ def _raised(response: Message) -> Message:
         return response
     told = response.payload.get("error")
     told = told if isinstance(told, dict) else {}
-    raise RemoteError(str(told.get("message", "")), type=str(told.get("type", "")), response=response)
+    text, kind = str(told.get("message", "")), str(told.get("type", ""))
+    if kind == PayloadError.__name__:
+        raise RemotePayloadError(text, response=response)
+    raise RemoteError(text, type=kind, response=response)
 
 

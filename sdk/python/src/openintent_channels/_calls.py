@@ -17,7 +17,7 @@ from ._methods import Answer, Asked, Method
 from ._retrying import PATIENCE, Deadline, Waits, is_passing
 from ._securing import TLS_FAILED
 from ._settings import DEFAULT_SERVER
-from .errors import OpenIntentError, UnavailableError
+from .errors import InvalidArgumentError, OpenIntentError, UnavailableError, Violation
 
 
 def new_key() -> str:
@@ -55,6 +55,8 @@ class Calls:
     patience: float = PATIENCE
     local: bool = False
     """Whether the server is on this machine."""
+    intent_id: str | None = None
+    """The intent of calls that name none."""
     connect_timeout: float | None = None
     """How many seconds a call is tried for while there is no connection; None for no such bound."""
     outage: Outage | None = None
@@ -62,6 +64,13 @@ class Calls:
     clock: Callable[[], float] = time.monotonic
     dice: Callable[[], float] = random
     key: Callable[[], str] = field(default=new_key)
+
+    def intent(self, call: str, given: str | None) -> str:
+        """Returns the intent that was given or, without one, the client's. Raises InvalidArgumentError without either."""
+        if given or self.intent_id:
+            return given or self.intent_id or ""
+        problem = f"{call} needs an intent: give intent_id, or set OPENINTENT_INTENT_ID"
+        raise InvalidArgumentError(problem, code="INVALID_ARGUMENT", violations=[Violation("intent_id", problem)])
 
     def deadline(self, seconds: float | None = None) -> Deadline:
         """Returns the deadline that many seconds from now, or without a number the one of calls that have none of their

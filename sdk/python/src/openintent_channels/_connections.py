@@ -52,9 +52,10 @@ def settings_from(
     agent_id: str | None,
     tls: bool | None,
     ca_file: str | os.PathLike[str] | None,
+    intent_id: str | None,
 ) -> Settings:
     """Resolves the settings with the program's environment."""
-    return resolve(os.environ, server, api_key, agent_id, tls, ca_file)
+    return resolve(os.environ, server, api_key, agent_id, tls, ca_file, intent_id)
 
 
 def dial(settings: Settings, library: Any) -> Any:

@@ -93,7 +93,7 @@ class Handler:
     def arguments(self, message: Any) -> list[Any]:
         """Returns the arguments to call it with for a message or a digest. Raises PayloadError when the payload does not
         have the form it asks for."""
-        return [message if kind is None else payloads.decode(message.payload, kind) for kind in self.typed]
+        return [message if kind is None else message.payload_as(kind) for kind in self.typed]
 
 
 def _is_async(function: Callable[..., Any]) -> bool:

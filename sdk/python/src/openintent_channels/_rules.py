@@ -8,6 +8,7 @@ from ._asking import Asking
 from ._calls import Calls, Outage
 from ._channels import Channels, Intents
 from ._conversation import Conversation
+from ._directory import Directory
 from ._following import Following
 from ._leases import Leases
 from ._messages import Messages
@@ -24,13 +25,14 @@ class Rules:
     ) -> None:
         self.calls = Calls(
             sender=settings.sender, address=settings.target, patience=PATIENCE if patience is None else patience,
-            local=settings.local, connect_timeout=connect_timeout, outage=Outage(),
+            local=settings.local, intent_id=settings.intent_id, connect_timeout=connect_timeout, outage=Outage(),
         )
         self.tracing = Tracing(tracer_provider)
         self.messages = Messages(self.calls, self.tracing)
         self.asking = Asking(self.calls, self.tracing)
         self.channels = Channels(self.calls)
         self.intents = Intents(self.calls)
+        self.directory = Directory(self.calls)
         self.leases = Leases(self.calls)
         self.conversation = Conversation(self.calls)
         self.following = Following(self.calls)

@@ -41,6 +41,8 @@ class Settings:
     tls: bool
     api_key: str | None
     agent_id: str | None
+    intent_id: str | None = None
+    """The intent of calls that name none."""
     local: bool = False
     """Whether the server is on this machine."""
     certificates: bytes | None = None
@@ -76,6 +78,7 @@ def resolve(
     agent_id: str | None,
     tls: bool | None,
     ca_file: str | os.PathLike[str] | None = None,
+    intent_id: str | None = None,
 ) -> Settings:
     """Resolves the settings. `server` is `host:port`; with `https://` before it TLS is on, with `http://` it is off, unless
     `tls` says otherwise. `ca_file` turns it on too. A server on this machine gets the development key when no other is
@@ -84,6 +87,7 @@ def resolve(
     warn_of_misspelt(environment)
     _not_empty("api_key", "the key", api_key)
     _not_empty("agent_id", "the agent's id", agent_id)
+    _not_empty("intent_id", "the intent's id", intent_id)
     setting = "server" if server else "OPENINTENT_SERVER"
     address = read_address(setting, server or environment.get("OPENINTENT_SERVER") or DEFAULT_SERVER)
     if tls is None:
@@ -98,6 +102,7 @@ def resolve(
         tls=tls,
         api_key=api_key or environment.get("OPENINTENT_API_KEY") or default_key,
         agent_id=agent_id or environment.get("OPENINTENT_AGENT_ID") or None,
+        intent_id=intent_id or environment.get("OPENINTENT_INTENT_ID") or None,
         local=address.is_loopback,
         certificates=_certificates(trusted, ca_file) if tls and ca_file else None,
     )

@@ -125,6 +125,13 @@ export class AgentLog {
     this.#tell("error", `: ${what}: ${lineOf(error)}\n${shown(error)}`);
   }
 
+  /** The payload of a message, or what a handler returned, does not have the form that it must have. */
+  unfit(received: Received, returned: boolean, error: unknown): void {
+    const what = returned ? "what the handler returned for" : "the payload of";
+    const { message, channelName } = received;
+    this.#tell("error", `: ${what} message ${message.id} on channel ${JSON.stringify(channelName)} does not fit: ${lineOf(error)}`);
+  }
+
   /** A handler of digests threw. */
   digestFailed(error: unknown): void {
     this.#tell("error", `: the handler for digests failed: ${lineOf(error)}\n${shown(error)}`);
