@@ -13,12 +13,12 @@ import (
 // serveCommand runs the server until SIGTERM or SIGINT.
 type serveCommand struct {
 	server.Config
-	ReadyFile readyFile `name:"ready-file" env:"OPENINTENT_READY_FILE" help:"File to write once the server is ready, with its addresses and its process id as JSON; it is removed when the server stops."`
 }
 
 // Run serves. On a terminal, with the development key, it prints how to try the server.
 func (c *serveCommand) Run(ctx context.Context, parsed *kong.Context, to terminal) error {
-	if err := c.ReadyFile.remove(); err != nil {
+	ready := readyFile(c.ReadyFile)
+	if err := ready.remove(); err != nil {
 		return usagef("%w", err)
 	}
 	server.ReserveHeap()
@@ -28,7 +28,7 @@ func (c *serveCommand) Run(ctx context.Context, parsed *kong.Context, to termina
 	context.AfterFunc(ctx, func() { tellSystemd("STOPPING=1") })
 	var unwritten error
 	err := server.Run(ctx, c.Config, func(addresses server.Addresses) {
-		if unwritten = c.ReadyFile.write(addresses); unwritten != nil {
+		if unwritten = ready.write(addresses); unwritten != nil {
 			fail(unwritten)
 			return
 		}
@@ -37,7 +37,7 @@ func (c *serveCommand) Run(ctx context.Context, parsed *kong.Context, to termina
 			_, _ = fmt.Fprint(to.stdout, tryIt(c.Config, addresses))
 		}
 	})
-	return refusedSetting(errors.Join(err, unwritten, c.ReadyFile.remove()), parsed)
+	return refusedSetting(errors.Join(err, unwritten, ready.remove()), parsed)
 }
 
 // tryIt returns the commands that a newcomer should type first.
