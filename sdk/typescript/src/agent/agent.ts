@@ -69,6 +69,7 @@ const agentNames: Names<AgentOptions> = {
   tls: true,
   caFile: true,
   connectTimeout: true,
+  intentId: false, // it is near to agentId, which somebody may write for id
   register: true,
   concurrency: true,
   drainSeconds: true,
@@ -132,9 +133,9 @@ export class Agent {
     if (options.connectTimeout !== undefined && !(options.connectTimeout > 0)) {
       throw badField("connect_timeout", "must be a number of seconds above 0");
     }
-    const { server, tls, caFile, apiKey, clock, logger } = options;
+    const { id: agentId, server, tls, caFile, apiKey, intentId, clock, logger } = options;
     const tracing = this.#tracing;
-    this.client = new OpenIntentClient({ server, tls, caFile, apiKey, clock, agentId: options.id, tracing, logger, agentTells: true });
+    this.client = new OpenIntentClient({ server, tls, caFile, apiKey, agentId, intentId, clock, tracing, logger, agentTells: true });
     this.#server = options.agentServer ?? new GrpcAgentServer(this.client.connection, options, () => this.#attends);
   }
 
