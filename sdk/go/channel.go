@@ -114,7 +114,7 @@ func (c *Client) channel(ch *openintentv1.Channel) *Channel {
 // simultaneously, they all get the same channel. When intentID is empty, it is the client's own intent.
 func (c *Client) Open(ctx context.Context, intentID, name string, options ChannelOptions) (*Channel, error) {
 	intentID, err := c.options.intent("Open", intentID)
-	if err != nil {
+	if err = errors.Join(err, checkChannelName(name)); err != nil {
 		return nil, err
 	}
 	for {
@@ -138,7 +138,7 @@ func (c *Client) Open(ctx context.Context, intentID, name string, options Channe
 // When intentID is empty, it is the client's own intent.
 func (c *Client) CreateChannel(ctx context.Context, intentID, name string, options ChannelOptions) (*Channel, error) {
 	intentID, err := c.options.intent("CreateChannel", intentID)
-	if err != nil {
+	if err = errors.Join(err, checkChannelName(name)); err != nil {
 		return nil, err
 	}
 	request := &openintentv1.CreateChannelRequest{

@@ -161,6 +161,9 @@ type identified struct {
 }
 
 func (c identified) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
+	if err := checkBounds(args); err != nil {
+		return err
+	}
 	err := c.ClientConnInterface.Invoke(metadata.AppendToOutgoingContext(ctx, c.pairs...), method, args, reply, options...)
 	return c.options.advised(err)
 }

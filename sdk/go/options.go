@@ -69,7 +69,14 @@ func (o Options) completed() (Options, error) {
 		return Options{}, err
 	}
 	o.APIKey = firstOf(o.APIKey, os.Getenv("OPENINTENT_API_KEY"), address.DefaultKey())
+	named := "Options.AgentID"
+	if o.AgentID == "" {
+		named = "OPENINTENT_AGENT_ID"
+	}
 	o.AgentID = firstOf(o.AgentID, os.Getenv("OPENINTENT_AGENT_ID"))
+	if err := checkAgentID(named, o.AgentID); err != nil {
+		return Options{}, err
+	}
 	o.IntentID = firstOf(o.IntentID, os.Getenv("OPENINTENT_INTENT_ID"))
 	if o, err = o.secured(address); err != nil {
 		return Options{}, err

@@ -1,6 +1,7 @@
 import type { ChannelCalls } from "./channel-calls.js";
 import { AlreadyExistsError, ChannelNameTakenError } from "./errors.js";
 import { ChannelHandle } from "./handle.js";
+import { checkChannelName } from "./bounds.js";
 import { refuseUnknown, type Names } from "./options.js";
 import { callNames, withRetry, type CallOptions } from "./retry.js";
 import { intentFor, type Settings } from "./settings.js";
@@ -113,6 +114,7 @@ export class ChannelDirectory {
 
 function requestOf(call: string, intentId: string, name: string, options: CreateChannelOptions): CreateChannelRequest {
   refuseUnknown(call, options, createNames);
+  checkChannelName(name);
   const { members = [], memberPolicy = "intent", options: settings = {}, taskId, dictatable } = options;
   refuseUnknown("The channel", settings, settingNames);
   return { intentId, name, members, memberPolicy, options: settings, ...(taskId && { taskId }), ...(dictatable && { dictatable }) };

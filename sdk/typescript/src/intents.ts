@@ -1,3 +1,4 @@
+import { checkBounds } from "./bounds.js";
 import { AbortedError } from "./errors.js";
 import { toJsonObject } from "./json.js";
 import { refuseUnknown, type Names } from "./options.js";
@@ -57,6 +58,7 @@ export class IntentDirectory {
       ...(constraints !== undefined && { constraints: toJsonObject(constraints, "constraints") }),
       ...(state !== undefined && { state: toJsonObject(state, "state") }),
     };
+    checkBounds("CreateIntentRequest", request);
     return withRetry(this.#settings, { signal, timeout, repeatable: false }, (attempt) =>
       this.#transport.createIntent(request, attempt),
     );

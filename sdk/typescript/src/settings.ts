@@ -1,4 +1,5 @@
 import { defaultAddresses, isLoopback, type Address } from "./address.js";
+import { checkAgentId } from "./bounds.js";
 import { systemClock, type Clock } from "./clock.js";
 import { environment } from "./environment.js";
 import { badField } from "./errors.js";
@@ -52,11 +53,18 @@ export function settle(options: ConnectOptions, server: Address): Settings {
   }
   refuseEmpty("agentId", "the agent's id", options.agentId);
   refuseEmpty("intentId", "the intent's id", options.intentId);
+  if (options.agentId !== undefined) {
+    checkAgentId("agentId", options.agentId);
+  }
+  const named = environment("OPENINTENT_AGENT_ID");
+  if (options.agentId === undefined && named !== undefined) {
+    checkAgentId("OPENINTENT_AGENT_ID", named);
+  }
   warnOfMisspelt((text) => warn(logger, text));
   return {
     server: server.name,
     apiKey: keyFor(options.apiKey, server),
-    agentId: options.agentId ?? environment("OPENINTENT_AGENT_ID"),
+    agentId: options.agentId ?? named,
     intentId: options.intentId ?? environment("OPENINTENT_INTENT_ID"),
     tracing: options.tracing ?? noTracing,
     clock: options.clock ?? systemClock,

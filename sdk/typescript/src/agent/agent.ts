@@ -1,5 +1,6 @@
 import { installedTracing, OpenIntentClient, type ClientOptions } from "../grpc/client.js";
 import { GrpcAgentServer } from "../grpc/agent-server.js";
+import { checkAgentId } from "../bounds.js";
 import { linkedAbort, sleep, systemClock } from "../clock.js";
 import type { Digest } from "../conversation-types.js";
 import { badField } from "../errors.js";
@@ -114,6 +115,7 @@ export class Agent {
     if (!options.id) {
       throw badField("id", "must name the agent");
     }
+    checkAgentId("id", options.id);
     const { concurrency = 16, drainSeconds = 10 } = options;
     if (!(Number.isInteger(concurrency) && concurrency >= 1)) {
       throw badField("concurrency", "must be a whole number of 1 or more");
