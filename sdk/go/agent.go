@@ -163,6 +163,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	this := &run{cancel: cancel, ended: make(chan struct{})}
+	if err := checkAgentID("AgentOptions.ID", a.options.ID); err != nil {
+		return err
+	}
 	a.mutex.Lock()
 	if a.options.ID == "" || a.running != nil {
 		a.mutex.Unlock()

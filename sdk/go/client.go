@@ -141,6 +141,9 @@ func (c *Client) Connection() grpc.ClientConnInterface { return c.calls }
 // AgentID returns the agent that the client acts as; "" when the key decides.
 func (c *Client) AgentID() string { return c.options.AgentID }
 
+// IntentID returns the intent of calls that name none; "" when there is none.
+func (c *Client) IntentID() string { return c.options.IntentID }
+
 // Raw returns the generated clients.
 func (c *Client) Raw() Raw { return c.patient }
 
@@ -158,6 +161,9 @@ type identified struct {
 }
 
 func (c identified) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
+	if err := checkBounds(args); err != nil {
+		return err
+	}
 	err := c.ClientConnInterface.Invoke(metadata.AppendToOutgoingContext(ctx, c.pairs...), method, args, reply, options...)
 	return c.options.advised(err)
 }

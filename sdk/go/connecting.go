@@ -34,7 +34,8 @@ func (o Options) isLocal() bool {
 // notConnected returns the error of an attempt that got no connection; nil for any other failure. It says how to start a
 // server when nobody listens on this machine.
 func (o Options) notConnected(e *Error) *Error {
-	if e.Code != "UNAVAILABLE" || e.Reason != "" || !strings.HasPrefix(e.Message, "Error while dialing") {
+	noConnection := strings.HasPrefix(e.Message, "Error while dialing") || strings.HasPrefix(e.Message, "name resolver error")
+	if e.Code != "UNAVAILABLE" || e.Reason != "" || !noConnection {
 		return nil
 	}
 	text := e.Message
@@ -91,4 +92,26 @@ func (c *Client) retries(err error) {
 		c.options.log().Warn(fmt.Sprintf("a client cannot reach the server at %s and keeps trying: %s", c.options.Server, textOf(err)),
 			"address", c.options.Server)
 	}
+}
+
+// starting is the time before an agent is connected for the first time. The end of its time to connect ends the agent then,
+// and so does a failure of TLS, which nothing but other settings can mend. Later it goes on, since certificates are renewed.
+type starting struct {
+	under   bool
+	begun   time.Time
+	timeout time.Duration // 0 for none
+}
+
+// ends returns the error that ends the agent instead of another attempt after a wait, or nil.
+func (s starting) ends(c *Client, err error, wait time.Duration) error {
+	var e *Error
+	until := s.begun.Add(s.timeout)
+	switch {
+	case !s.under || !errors.As(err, &e):
+	case e.Reason == reasonNoTLS:
+		return err
+	case s.timeout > 0 && e.unconnected && time.Now().Add(wait).After(until):
+		return c.away(patience{begun: s.begun, until: until}, err)
+	}
+	return nil
 }

@@ -47,6 +47,8 @@ func TestAServerElsewhereIsNotForTheCallerToStart(t *testing.T) {
 	said := Options{Server: "10.0.0.1:1"}.notConnected(failed)
 	require.Equal(t, failed.Message, said.Message)
 	require.True(t, unconnected(said))
+	unknown := &Error{Code: "UNAVAILABLE", Message: "name resolver error: produced zero addresses"}
+	require.True(t, unconnected(Options{Server: "nowhere.example:1"}.notConnected(unknown)))
 	require.Nil(t, Options{Server: "10.0.0.1:1"}.notConnected(&Error{Code: "UNAVAILABLE", Reason: "SERVER_STOPPING"}))
 }
 

@@ -28,6 +28,8 @@ type Options struct {
 	// AgentID is the agent that the client acts as. When it is empty, OPENINTENT_AGENT_ID is used. Without either,
 	// the client acts as the key's own agent or as the operator.
 	AgentID string
+	// IntentID is the intent of calls that name none. When it is empty, OPENINTENT_INTENT_ID is used.
+	IntentID string
 	// TLS connects with this configuration. When it is nil, OPENINTENT_TLS=1 or an https:// server connects with TLS
 	// and the system's certificates, and everything else connects without TLS.
 	TLS *tls.Config
@@ -67,7 +69,15 @@ func (o Options) completed() (Options, error) {
 		return Options{}, err
 	}
 	o.APIKey = firstOf(o.APIKey, os.Getenv("OPENINTENT_API_KEY"), address.DefaultKey())
+	named := "Options.AgentID"
+	if o.AgentID == "" {
+		named = "OPENINTENT_AGENT_ID"
+	}
 	o.AgentID = firstOf(o.AgentID, os.Getenv("OPENINTENT_AGENT_ID"))
+	if err := checkAgentID(named, o.AgentID); err != nil {
+		return Options{}, err
+	}
+	o.IntentID = firstOf(o.IntentID, os.Getenv("OPENINTENT_INTENT_ID"))
 	if o, err = o.secured(address); err != nil {
 		return Options{}, err
 	}
@@ -83,6 +93,14 @@ func notBlank(setting, what, value string) error {
 		return badSetting(setting, "is blank: give "+what+", or leave it empty, so that the environment decides")
 	}
 	return nil
+}
+
+// intent returns the intent that was given to a call or, without one, the client's. It returns ErrInvalidArgument without either.
+func (o Options) intent(call, given string) (string, error) {
+	if id := firstOf(given, o.IntentID); id != "" {
+		return id, nil
+	}
+	return "", badSetting("intentID", "is missing: "+call+" needs an intent, as an argument, as Options.IntentID, or in OPENINTENT_INTENT_ID")
 }
 
 // encryptedByDefault reads OPENINTENT_TLS, which says whether connections are encrypted when nothing else says it.

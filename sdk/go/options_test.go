@@ -11,7 +11,7 @@ import (
 )
 
 func TestSettingsComeFromArgumentsThenTheEnvironment(t *testing.T) {
-	for _, name := range []string{"OPENINTENT_SERVER", "OPENINTENT_API_KEY", "OPENINTENT_AGENT_ID", "OPENINTENT_TLS", "OPENINTENT_CA_FILE"} {
+	for _, name := range []string{"OPENINTENT_SERVER", "OPENINTENT_API_KEY", "OPENINTENT_AGENT_ID", "OPENINTENT_TLS", "OPENINTENT_CA_FILE", "OPENINTENT_INTENT_ID"} {
 		t.Setenv(name, "")
 	}
 	completed := func(options Options) Options {
@@ -99,4 +99,34 @@ func TestMisspeltVariablesAreToldOnce(t *testing.T) {
 		require.NoError(t, client.Close())
 	}
 	require.Equal(t, 1, strings.Count(heard.String(), "OPENINTENT_SERVR is no setting and has no effect; did you mean OPENINTENT_SERVER?"))
+}
+
+func TestCallsWithoutAnIntentAreAboutTheClientsOwn(t *testing.T) {
+	t.Setenv("OPENINTENT_INTENT_ID", "env")
+	client, err := Dial(Options{})
+	require.NoError(t, err)
+	require.Equal(t, "env", client.IntentID())
+	require.NoError(t, client.Close())
+	id, err := Options{IntentID: "mine"}.intent("Open", "")
+	require.NoError(t, err)
+	require.Equal(t, "mine", id)
+	id, err = Options{IntentID: "mine"}.intent("Open", "other")
+	require.NoError(t, err)
+	require.Equal(t, "other", id)
+
+	t.Setenv("OPENINTENT_INTENT_ID", "")
+	client, err = Dial(Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, client.Close()) }()
+	for call, made := range map[string]func() error{
+		"Open":          func() error { _, err := client.Open(t.Context(), "", "desk", ChannelOptions{}); return err },
+		"CreateChannel": func() error { _, err := client.CreateChannel(t.Context(), "", "desk", ChannelOptions{}); return err },
+		"ListChannels":  func() error { _, err := client.ListChannels(t.Context(), ""); return err },
+		"GetIntent":     func() error { _, err := client.GetIntent(t.Context(), ""); return err },
+	} {
+		err := made()
+		require.ErrorIs(t, err, ErrInvalidArgument)
+		require.EqualError(t, err, "INVALID_ARGUMENT: intentID is missing: "+call+
+			" needs an intent, as an argument, as Options.IntentID, or in OPENINTENT_INTENT_ID.")
+	}
 }

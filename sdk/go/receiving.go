@@ -159,28 +159,6 @@ func persistently[T any](ctx context.Context, r *receiver, call func(context.Con
 	}
 }
 
-// starting is the time before an agent is connected for the first time. The end of its time to connect ends the agent then,
-// and so does a failure of TLS, which nothing but other settings can mend. Later it goes on, since certificates are renewed.
-type starting struct {
-	under   bool
-	begun   time.Time
-	timeout time.Duration // 0 for none
-}
-
-// ends returns the error that ends the agent instead of another attempt after a wait, or nil.
-func (s starting) ends(c *Client, err error, wait time.Duration) error {
-	var e *Error
-	until := s.begun.Add(s.timeout)
-	switch {
-	case !s.under || !errors.As(err, &e):
-	case e.Reason == reasonNoTLS:
-		return err
-	case s.timeout > 0 && e.unconnected && time.Now().Add(wait).After(until):
-		return c.away(patience{begun: s.begun, until: until}, err)
-	}
-	return nil
-}
-
 // final reports whether no retry can fix an error.
 func final(err error) bool {
 	return errors.Is(err, ErrUnauthenticated) || errors.Is(err, ErrPermissionDenied) || errors.Is(err, ErrInvalidArgument)

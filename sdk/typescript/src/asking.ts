@@ -1,3 +1,4 @@
+import { checkBounds } from "./bounds.js";
 import { badField, errorFrom, OpenIntentError, remoteError } from "./errors.js";
 import { toJsonObject } from "./json.js";
 import { refuseUnknown, type Names } from "./options.js";
@@ -195,7 +196,7 @@ function questionOf(
   options: AskOptions,
   trace: Trace | null,
 ): AskRequest {
-  return {
+  const request: AskRequest = {
     channelId,
     to,
     payload: toJsonObject(payload, "payload"),
@@ -206,6 +207,8 @@ function questionOf(
     idempotencyKey: newKey(),
     ...said(options),
   };
+  checkBounds("AskRequest", { ...request, ...request.said });
+  return request;
 }
 
 export function metadataOf(metadata: object | undefined): JsonObject {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ._settings import DEFAULT_SERVER, DEVELOPMENT_KEY, Settings
 from .errors import OpenIntentError, UnavailableError
 
-_NO_CONNECTION = "failed to connect to all addresses"
+_NO_CONNECTION = ("failed to connect to all addresses", "DNS resolution failed")
 
 NOT_GRPC = "NOT_GRPC"
 """The reason of the error for an address at which something answers that does not speak gRPC."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypedDict, TypeVar
 
 from . import _methods as methods
+from ._bounds import check
 from ._calls import Calls
 from ._effects import Began, Emit, Invoke, Pause, Steps
 from ._generated import channels_pb2, messages_pb2
@@ -184,6 +185,7 @@ class Asking:
         self, method: Method[Any, Answer], request: Any, deadline: Deadline, headers: tuple[tuple[str, str], ...]
     ) -> Steps[Answer]:
         """Asks again, under the same key, whenever the connection or the server is lost, until the deadline."""
+        check(request)
         waits, message_id = None, None
         while True:
             try:

@@ -12,6 +12,7 @@ from typing import Any
 
 from google.protobuf.message import Message as Wire
 
+from ._bounds import check
 from ._effects import Invoke, Pause, Steps
 from ._methods import Answer, Asked, Method
 from ._retrying import PATIENCE, Deadline, Waits, is_passing
@@ -91,6 +92,7 @@ class Calls:
     ) -> Steps[Answer]:
         """Calls until it succeeds, fails for good, or its deadline passes, which is an UnavailableError that names the
         server. `retried` is asked whether to make the call again after a passing failure."""
+        check(request)
         deadline, waits = deadline or self.deadline(), None
         while True:
             try:
@@ -145,6 +147,7 @@ class Calls:
         """Calls until it succeeds or fails for good, however long the server is away. An attempt that gets no
         answer within the patience is made again. `failed` is told of each attempt that failed and is made again. `starting`
         says what else ends it while the agent starts."""
+        check(request)
         waits = None
         while True:
             try:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _methods as methods
+from ._bounds import check_channel_name
 from ._calls import Calls
 from ._effects import Steps
 from ._generated import access_pb2, channels_pb2, intents_pb2
@@ -55,6 +56,7 @@ class Channels:
     ) -> Steps[Channel]:
         """Creates a channel. The call carries no key. So when the outcome of an attempt is unknown, and the next one finds
         the name taken by an open channel that this sender created, the earlier attempt created it."""
+        check_channel_name(name)
         request = channels_pb2.CreateChannelRequest(
             intent_id=intent_id,
             name=name,
@@ -83,6 +85,7 @@ class Channels:
     ) -> Steps[Channel]:
         """Gets the intent's open channel of that name, or creates it. When several callers do so at once, one creates it."""
         intent_id = self.calls.intent("channels.open", intent_id)
+        check_channel_name(name)
         deadline = self.calls.deadline()
         while True:
             found = yield from self._find(intent_id, name, deadline)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ._addresses import bad_setting, read_address
+from ._bounds import agent_id_problem
 from ._environment import warn_of_misspelt
 
 DEFAULT_SERVER = "127.0.0.1:50051"
@@ -101,11 +102,18 @@ def resolve(
         target=address.target,
         tls=tls,
         api_key=api_key or environment.get("OPENINTENT_API_KEY") or default_key,
-        agent_id=agent_id or environment.get("OPENINTENT_AGENT_ID") or None,
+        agent_id=_agent(agent_id, environment),
         intent_id=intent_id or environment.get("OPENINTENT_INTENT_ID") or None,
         local=address.is_loopback,
         certificates=_certificates(trusted, ca_file) if tls and ca_file else None,
     )
+
+
+def _agent(given: str | None, environment: Mapping[str, str]) -> str | None:
+    agent_id = given or environment.get("OPENINTENT_AGENT_ID") or None
+    if agent_id is not None and (problem := agent_id_problem(agent_id)):
+        raise bad_setting("agent_id" if given else "OPENINTENT_AGENT_ID", problem)
+    return agent_id
 
 
 def _not_empty(setting: str, what: str, given: str | None) -> None:

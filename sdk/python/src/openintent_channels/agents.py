@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 from ._agent_log import AgentLog
 from ._answers import Answers
+from ._bounds import agent_id_problem, bad_field
 from ._calls import Starting
 from ._console import console, without_stack
 from ._handlers import Handler, handlers_of, on_digest, on_mention, on_message, on_obligation
@@ -298,6 +299,8 @@ class Agent:
     ) -> None:
         if not isinstance(agent_id, str) or not agent_id:
             raise TypeError('Agent takes the agent\'s id: write @Agent("my-agent")')
+        if problem := agent_id_problem(agent_id):
+            raise bad_field("agent_id", problem)
         if concurrency < 1:
             raise ValueError("concurrency is at least 1")
         for option, number in {"digest_seconds": digest_seconds, "max_chars": max_chars}.items():

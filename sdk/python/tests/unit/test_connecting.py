@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from openintent_channels import Agent, AsyncOpenIntentClient, Iteration, Message, OpenIntentClient, UnavailableError
+from openintent_channels._advice import advised
 from openintent_channels._agent_log import AgentLog
 from openintent_channels._asking import Asking
 from openintent_channels._calls import Calls, Outage, Starting
@@ -148,3 +149,14 @@ def test_gRPC_tries_again_soon_on_this_machine() -> None:
         return dict(resolve({}, server, None, None, None).channel_options)["grpc.max_reconnect_backoff_ms"]
 
     assert (longest("localhost:9"), longest("example.org:9")) == (200, 2_000)
+
+
+NO_CONNECTION = ["failed to connect to all addresses; last error: timeout", "DNS resolution failed for nowhere:1: C-ares"]
+
+
+@pytest.mark.parametrize("text", NO_CONNECTION)
+def test_what_got_no_connection_is_known_as_that(text: str) -> None:
+    settings = resolve({}, "nowhere:1", None, None, None)
+    said = advised(UnavailableError(text, code="UNAVAILABLE"), settings)
+    assert isinstance(said, UnavailableError)
+    assert (said.unconnected, said.message) == (True, text)

@@ -1,5 +1,6 @@
 import { installedTracing, OpenIntentClient, type ClientOptions } from "../grpc/client.js";
 import { GrpcAgentServer } from "../grpc/agent-server.js";
+import { checkAgentId } from "../bounds.js";
 import { linkedAbort, sleep, systemClock } from "../clock.js";
 import type { Digest } from "../conversation-types.js";
 import { badField } from "../errors.js";
@@ -69,6 +70,7 @@ const agentNames: Names<AgentOptions> = {
   tls: true,
   caFile: true,
   connectTimeout: true,
+  intentId: false, // it is near to agentId, which somebody may write for id
   register: true,
   concurrency: true,
   drainSeconds: true,
@@ -113,6 +115,7 @@ export class Agent {
     if (!options.id) {
       throw badField("id", "must name the agent");
     }
+    checkAgentId("id", options.id);
     const { concurrency = 16, drainSeconds = 10 } = options;
     if (!(Number.isInteger(concurrency) && concurrency >= 1)) {
       throw badField("concurrency", "must be a whole number of 1 or more");
@@ -132,9 +135,9 @@ export class Agent {
     if (options.connectTimeout !== undefined && !(options.connectTimeout > 0)) {
       throw badField("connect_timeout", "must be a number of seconds above 0");
     }
-    const { server, tls, caFile, apiKey, clock, logger } = options;
+    const { id: agentId, server, tls, caFile, apiKey, intentId, clock, logger } = options;
     const tracing = this.#tracing;
-    this.client = new OpenIntentClient({ server, tls, caFile, apiKey, clock, agentId: options.id, tracing, logger, agentTells: true });
+    this.client = new OpenIntentClient({ server, tls, caFile, apiKey, agentId, intentId, clock, tracing, logger, agentTells: true });
     this.#server = options.agentServer ?? new GrpcAgentServer(this.client.connection, options, () => this.#attends);
   }
 

@@ -132,9 +132,9 @@ test("unknown options are refused, and the nearest known one is named", async ()
   refused({ agent: "a" }, client, "OpenIntentClient has no option agent; did you mean agentId?");
   refused({ api_key: "k" }, client, "OpenIntentClient has no option api_key; did you mean apiKey?");
   refused({ key: "k" }, client, "OpenIntentClient has no option key; did you mean apiKey?");
-  const all = "its options are server, apiKey, agentId, connectTimeout, logger, tracing, tls, caFile";
+  const all = "its options are server, apiKey, agentId, intentId, connectTimeout, logger, tracing, tls, caFile";
   refused({ host: "h" }, client, `OpenIntentClient has no option host; ${all}.`);
-  const others = "its options are url, apiKey, agentId, connectTimeout, logger, tracing, fetch.";
+  const others = "its options are url, apiKey, agentId, intentId, connectTimeout, logger, tracing, fetch.";
   refused({ server: "h:1" }, (options) => new RestClient(options), `OpenIntentClient has no option server; ${others}`);
   const agent = (options: any): unknown => new Agent(options);
   refused({ id: "a", concurency: 1 }, agent, "Agent has no option concurency; did you mean concurrency?");
