@@ -4,7 +4,9 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 )
 
@@ -133,3 +135,5 @@ func (d document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-cache")
 	_, _ = w.Write(d.text)
 }
+
+func sortedKeys[V any](from map[string]V) []string { return slices.Sorted(maps.Keys(from)) }

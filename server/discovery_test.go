@@ -3,7 +3,6 @@ package server
 import (
 	"encoding/json"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -78,78 +77,4 @@ func TestDocsLoadNothingFromElsewhere(t *testing.T) {
 	require.NotContains(t, got.body, "http://")
 	require.NotContains(t, got.body, "https://")
 	require.NotContains(t, got.body, "innerHTML", "the document's content is inserted as text, never as markup")
-}
-
-func TestTheAPIDocumentSaysWhatTheServerDoes(t *testing.T) {
-	r := newREST(t)
-	got := r.call(t, "GET", "/openapi.json", "", "X-API-Key", "")
-	require.Equal(t, 200, got.status)
-	var api struct {
-		Paths map[string]map[string]struct {
-			OperationID string `json:"operationId"`
-			Responses   map[string]any
-			Parameters  []struct{ Name, In, Description string }
-		}
-		Definitions map[string]any
-	}
-	require.NoError(t, json.Unmarshal([]byte(got.body), &api))
-	for path, operations := range api.Paths {
-		require.NotContains(t, path, ".id}")
-		for verb, operation := range operations {
-			require.Contains(t, operation.Responses, "default", path)
-			if verb == "delete" {
-				require.Contains(t, operation.Responses, statusOfDeletion(path), path)
-			}
-			for _, parameter := range operation.Parameters {
-				if parameter.In == "path" {
-					require.Contains(t, path, "{"+parameter.Name+"}")
-				}
-			}
-		}
-	}
-	require.Contains(t, api.Paths["/v1/tasks"]["post"].Responses, "201")
-	require.Contains(t, api.Paths["/v1/channels/{channel_id}/messages"]["post"].Responses, "201")
-	require.Contains(t, api.Paths["/v1/channels/{channel_id}/ask"]["post"].Responses, "200")
-	require.Contains(t, api.Paths["/v1/channels/{channel_id}"], "patch")
-	require.Contains(t, api.Paths["/v1/channels/{channel_id}"], "get")
-	require.Contains(t, api.Paths["/v1/subscriptions"]["post"].Responses, "201")
-	for path, parameters := range map[string][]string{
-		"/v1/subscribe/channels/{channel_id}":           {"event_types", "message_type", "correlation_id", "include"},
-		"/v1/subscribe/intents/{intent_id}":             {"event_types", "message_type", "correlation_id", "include"},
-		"/v1/intents/{intent_id}/subscribe":             {"event_types", "message_type", "correlation_id", "include"},
-		"/v1/subscribe/agents/{agent_id}":               {"event_types", "message_type", "correlation_id", "include"},
-		"/v1/agents/{agent_id}/subscribe":               {"event_types", "message_type", "correlation_id", "include"},
-		"/v1/subscribe/subscriptions/{subscription_id}": {"max_outstanding"},
-	} {
-		require.Contains(t, api.Paths[path], "get", path)
-		var keys []string
-		for _, parameter := range api.Paths[path]["get"].Parameters {
-			if parameter.In == "query" && parameter.Name != "last_event_id" {
-				keys = append(keys, parameter.Name)
-				require.NotEmpty(t, parameter.Description, parameter.Name)
-			}
-		}
-		require.Equal(t, parameters, keys, path)
-	}
-	require.Contains(t, api.Definitions, "Problem")
-	require.Contains(t, got.body, `"urn:openintent:error`[1:])
-
-	table, err := newRoutes()
-	require.NoError(t, err)
-	for _, route := range table.all {
-		path := strings.ReplaceAll("/"+strings.Join(route.segments, "/"), ".id}", "_id}")
-		require.Contains(t, api.Paths[path], strings.ToLower(route.verb), path)
-	}
-}
-
-// statusOfDeletion is the status that DELETE on a path answers with: it has a body only where there is something to
-// return.
-func statusOfDeletion(path string) string {
-	switch path {
-	case "/v1/channels/{channel_id}", "/v1/channels/{channel_id}/members/{agent_id}", "/v1/subscriptions/{subscription_id}",
-		"/v1/intents/{intent_id}/leases/{lease_id}", "/v1/channels/{channel_id}/messages/{message_id}/claim",
-		"/v1/channels/{channel_id}/messages/{message_id}/reactions/{signal}", "/v1/channels/{channel_id}/messages/{message_id}":
-		return "200"
-	}
-	return "204"
 }

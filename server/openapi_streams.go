@@ -1,8 +1,13 @@
 package server
 
 import (
-	"strconv"
 	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"openintent/messaging/message"
+	"openintent/server/openapi"
 )
 
 // streamDescriptions describe the data of events, for the two forms of logged events and for durable subscriptions.
@@ -31,30 +36,88 @@ var streamKeys = map[string]string{
 	"max_outstanding": "How many deliveries may be unacknowledged at the same time, 1 to 1,000; 100 when absent.",
 }
 
-// streamPaths returns the paths of event streams, which the annotations do not contain.
-func streamPaths() map[string]map[string]operation {
-	paths := make(map[string]map[string]operation, len(eventRoutes))
-	seen := make(map[string]int)
+// describeStreams describes the paths of event streams, which the annotations do not contain.
+func describeStreams() []*openapi.Stream {
+	streams := make([]*openapi.Stream, 0, len(eventRoutes))
 	for _, route := range eventRoutes {
-		id := strings.ReplaceAll(strings.TrimPrefix(route.method, "/openintent.v1."), "/", "_")
-		if seen[id]++; seen[id] > 1 {
-			id += strconv.Itoa(seen[id])
-		}
-		service, _, _ := strings.Cut(id, "_")
-		paths[route.before+"{"+route.parameter+"}"+route.after] = map[string]operation{"get": {
-			"summary":     "Streams " + route.follows + " as server-sent events.",
-			"description": route.description(),
-			"operationId": id,
-			"produces":    []string{"text/event-stream"},
-			"parameters":  route.openParameters(),
-			"responses": map[string]any{
-				"200":     map[string]any{"description": "The stream."},
-				"default": map[string]any{"description": "A failure.", "schema": map[string]any{"$ref": "#/definitions/Problem"}},
-			},
-			"tags": []string{service},
-		}}
+		method := methodNamed(route.method)
+		streams = append(streams, &openapi.Stream{
+			Method:      method,
+			ID:          string(method.Parent().Name()) + "_" + route.operation,
+			Path:        route.before + "{" + route.parameter + "}" + route.after,
+			Summary:     "Streams " + route.follows + " as server-sent events",
+			Description: route.description(),
+			Parameter:   route.parameter,
+			Keys:        route.keys,
+			KeyOf:       streamKeys,
+			LastKey:     lastEventKey,
+			Events:      route.events(method.Output()),
+		})
 	}
-	return paths
+	return streams
+}
+
+// methodNamed returns a method of the contract by its full name.
+func methodNamed(fullName string) protoreflect.MethodDescriptor {
+	service, name, _ := strings.Cut(strings.TrimPrefix(fullName, "/"), "/")
+	found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service))
+	if err != nil {
+		panic(err) // The names are those of the generated code.
+	}
+	return found.(protoreflect.ServiceDescriptor).Methods().ByName(protoreflect.Name(name))
+}
+
+// events describes what comes on the route, as eventForm writes it. delivery is the message of which it makes an event.
+func (route *eventRoute) events(delivery protoreflect.MessageDescriptor) []openapi.Event {
+	field := func(name string) protoreflect.FieldDescriptor {
+		return delivery.Fields().ByName(protoreflect.Name(name))
+	}
+	placed := func(event, schema, description, of string, maybe ...string) openapi.Event {
+		made := openapi.Event{
+			Name: event, Schema: schema, Description: description, Of: field(of).Message(), Delivery: delivery,
+			With: []string{"intent_id", "channel_name"}, Maybe: maybe,
+		}
+		if field("attempt") != nil {
+			made.With = append(made.With, "attempt")
+		}
+		return made
+	}
+	var events []openapi.Event
+	prefix := "Streamed"
+	if field("digest") != nil {
+		prefix = "Delivered"
+		events = append(events,
+			placed(messageEvent, "DeliveredMessage", "A message of a subscription.", "message", "attention", "source_ids", "earlier", "digest"),
+			placed(digestEvent, "DeliveredDigest", "A digest of a subscription.", "digest"))
+	} else {
+		events = append(events, placed(messageEvent, "StreamedMessage", "A message on a stream.", "message",
+			"attention", "backfill", "audit_event"))
+	}
+	for _, name := range message.AnnotationTypes {
+		events = append(events, placed(string(name), prefix+"Annotation", "What happened to a message.", "annotation"))
+	}
+	return append(events, route.otherEvents(field("event").Message())...)
+}
+
+// otherEvents describes logged events, and what comes last.
+func (route *eventRoute) otherEvents(logged protoreflect.MessageDescriptor) []openapi.Event {
+	events := []openapi.Event{
+		{
+			Name: closedEvent, Schema: "ChannelClosed", Description: "The channel has closed, and everything was delivered.",
+			Texts: []string{"reason"},
+		},
+		{Name: errorEvent, Schema: openapi.Problem},
+	}
+	switch {
+	case route.messagesOnly:
+		return events
+	case route.clientNames:
+		return append(events, openapi.Event{
+			Schema: "ClientEvent", Description: "A logged event as existing clients read it: the members of its payload, and these.",
+			Texts: []string{"event_id", "intent_id", "event_type"},
+		})
+	}
+	return append(events, openapi.Event{Of: logged})
 }
 
 func (route *eventRoute) description() string {
@@ -70,21 +133,4 @@ func (route *eventRoute) description() string {
 		cursor = acknowledgeDescription
 	}
 	return messageDescription + logged + cursor + endDescription
-}
-
-func (route *eventRoute) openParameters() []map[string]any {
-	parameter := func(name, in, description string) map[string]any {
-		return map[string]any{
-			"name": name, "in": in, "required": in == "path", "type": "string", "description": description,
-		}
-	}
-	parameters := []map[string]any{
-		parameter(route.parameter, "path", "What to follow."),
-		parameter("Last-Event-ID", "header", "Continue after this event; absent: begin now, or where the subscription is."),
-		parameter(lastEventKey, "query", "The same, for clients that cannot set headers."),
-	}
-	for _, key := range route.keys {
-		parameters = append(parameters, parameter(key, "query", streamKeys[key]))
-	}
-	return parameters
 }

@@ -17,6 +17,9 @@ import (
 // route is one HTTP binding of a method, as its annotation declares it.
 type route struct {
 	verb string
+	// method is what the binding calls, and rule is the annotation.
+	method protoreflect.MethodDescriptor
+	rule   *annotations.HttpRule
 	// segments are the path's segments, parameters in braces: "v1", "channels", "{channel_id}".
 	segments []string
 	// input is the request's type.
@@ -76,6 +79,8 @@ func (t *routes) add(method protoreflect.MethodDescriptor, binding *annotations.
 	}
 	r := &route{
 		verb:       verb,
+		method:     method,
+		rule:       binding,
 		segments:   strings.Split(strings.TrimPrefix(path, "/"), "/"),
 		input:      input,
 		body:       binding.GetBody(),

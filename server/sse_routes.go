@@ -17,6 +17,8 @@ import (
 // eventRoute is a path that serves a stream as server-sent events: before, an id, after.
 type eventRoute struct {
 	before, after string
+	// operation is the operation's name in the API's document.
+	operation string
 	// follows describes what is streamed, for the API's document.
 	follows string
 	// parameter names the id.
@@ -37,23 +39,29 @@ type eventRoute struct {
 // as the log has them, and the other sends them as existing clients read them.
 var eventRoutes = []*eventRoute{
 	subscribeRoute(eventRoute{
-		before: "/v1/subscribe/channels/", parameter: "channel_id", messagesOnly: true, follows: "a channel's messages",
+		operation: "SubscribeToChannel",
+		before:    "/v1/subscribe/channels/", parameter: "channel_id", messagesOnly: true, follows: "a channel's messages",
 	}),
 	subscribeRoute(eventRoute{
-		before: "/v1/subscribe/intents/", parameter: "intent_id", follows: "an intent's log and messages",
+		operation: "SubscribeToIntent",
+		before:    "/v1/subscribe/intents/", parameter: "intent_id", follows: "an intent's log and messages",
 	}),
 	subscribeRoute(eventRoute{
-		before: "/v1/intents/", after: "/subscribe", parameter: "intent_id", clientNames: true,
+		operation: "SubscribeToIntentByClientNames",
+		before:    "/v1/intents/", after: "/subscribe", parameter: "intent_id", clientNames: true,
 		follows: "an intent's log and messages, with the names that existing clients know,",
 	}),
 	subscribeRoute(eventRoute{
-		before: "/v1/subscribe/agents/", parameter: "agent_id", follows: "what reaches an agent",
+		operation: "SubscribeToAgent",
+		before:    "/v1/subscribe/agents/", parameter: "agent_id", follows: "what reaches an agent",
 	}),
 	subscribeRoute(eventRoute{
-		before: "/v1/agents/", after: "/subscribe", parameter: "agent_id", clientNames: true,
+		operation: "SubscribeToAgentByClientNames",
+		before:    "/v1/agents/", after: "/subscribe", parameter: "agent_id", clientNames: true,
 		follows: "what reaches an agent, with the names that existing clients know,",
 	}),
 	{
+		operation: "StreamDeliveries",
 		before:    "/v1/subscribe/subscriptions/",
 		follows:   "a durable subscription's deliveries",
 		parameter: "subscription_id",

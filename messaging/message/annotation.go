@@ -2,6 +2,7 @@ package message
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -29,14 +30,14 @@ const (
 	DispositionClaimed   = "claimed"
 )
 
-// IsAnnotationType tells whether a name is that of an annotation type.
+// AnnotationTypes are all of them.
+var AnnotationTypes = []AnnotationType{
+	AnnotationReaction, AnnotationEdit, AnnotationDeletion, AnnotationClaim, AnnotationClaimEnd, AnnotationDisposition, AnnotationDischarge,
+}
+
+// IsAnnotationType reports whether a name is that of an annotation type.
 func IsAnnotationType(name string) bool {
-	switch AnnotationType(name) {
-	case AnnotationReaction, AnnotationEdit, AnnotationDeletion, AnnotationClaim, AnnotationClaimEnd, AnnotationDisposition,
-		AnnotationDischarge:
-		return true
-	}
-	return false
+	return slices.Contains(AnnotationTypes, AnnotationType(name))
 }
 
 // Annotation is something that happened to a message and has a place of its own in the intent's log. It is the third kind of

@@ -105,6 +105,11 @@ var leftOutWhenUnset = map[protoreflect.FullName]bool{
 	"openintent.v1.EarlierMessage.attention":        true,
 }
 
+// LeftOutWhenUnset reports whether JSON omits the field while it is unset. All other unset fields are null.
+func LeftOutWhenUnset(descriptor protoreflect.FieldDescriptor) bool {
+	return leftOutWhenUnset[descriptor.FullName()]
+}
+
 // plans holds a *plan for each protoreflect.MessageDescriptor seen so far.
 var plans sync.Map
 
@@ -136,7 +141,7 @@ func newField(descriptor protoreflect.FieldDescriptor) field {
 	f := field{
 		descriptor: descriptor,
 		name:       string(descriptor.Name()),
-		leftOut:    leftOutWhenUnset[descriptor.FullName()],
+		leftOut:    LeftOutWhenUnset(descriptor),
 	}
 	f.key = append(strconv.AppendQuote(nil, f.name), ':')
 	switch {
