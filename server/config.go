@@ -15,7 +15,7 @@ import (
 	"openintent/webhooks"
 )
 
-// Config holds every setting of a server. cmd/openintent turns its tags into flags and environment variables, and writes the ReadyFile;
+// Config holds every setting of a server. cmd/openintent turns its tags into flags and environment variables;
 // DefaultConfig gives other programs the same defaults.
 type Config struct {
 	SettingsFile string `name:"settings-file" env:"OPENINTENT_SETTINGS_FILE" aliases:"config" help:"YAML file with settings under the names of these flags; flags and variables precede it. Read when the server starts."`

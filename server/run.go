@@ -64,6 +64,10 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	if err := cfg.tryPorts(ctx); err != nil {
 		return err
 	}
+	file := readyFile(cfg.ReadyFile)
+	if err := file.remove(); err != nil {
+		return &SettingError{err}
+	}
 	db, err := database.Open(ctx, database.Config{
 		URL: cfg.DatabaseURL, Clock: cfg.Clock, Logger: logger, SlowStatements: cfg.SlowStatements, Hooks: cfg.Hooks, AsItIs: !cfg.Migrate,
 		Connections: database.Connections{
@@ -102,6 +106,9 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	addresses := ports.addresses(development)
 	logger.Info("listening", "http", addresses.HTTP, "grpc", addresses.GRPC, "admin", addresses.Admin, "tls", encryption != nil,
 		"database", db.Engine().String(), "version", cfg.Version)
+	if err := file.write(addresses); err != nil {
+		return errors.Join(err, s.stop())
+	}
 	if ready != nil {
 		ready(addresses)
 	}
@@ -111,7 +118,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 		logger.Info("stopping")
 	case err = <-failed:
 	}
-	return errors.Join(err, s.stop())
+	return errors.Join(err, file.remove(), s.stop())
 }
 
 // services are what the server serves: the rooms.

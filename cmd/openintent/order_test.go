@@ -58,6 +58,7 @@ func TestAFlagTakesAValueInAllCommandsOrInNone(t *testing.T) {
 func TestFlagsBeforeTheCommandServeIt(t *testing.T) {
 	onSQLite(t, func(t *testing.T, alice, bob shell) {
 		sent := strings.TrimSuffix(at(t, "", append(append(alice.connection(), "--text", "hi"), "notify", "data", "bob")...).stdout, "\n")
+		require.NotEmpty(t, sent)
 		require.Equal(t, sent, bob.does(t, "messages", "data", "--ids"))
 	})
 	require.Contains(t, at(t, "", "--agent", "bob").stderr, "a command must follow the flags")

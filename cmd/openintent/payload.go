@@ -53,8 +53,8 @@ const shownWords = 60
 
 // isWords reports whether the payload on the command line was meant as text: it does not begin as JSON of several values.
 func (p payloadFlags) isWords() bool {
-	return p.Payload != "-" && !strings.HasPrefix(p.Payload, "@") && !strings.HasPrefix(strings.TrimLeft(p.Payload, " \t\r\n"), "{") &&
-		!strings.HasPrefix(strings.TrimLeft(p.Payload, " \t\r\n"), "[")
+	json := strings.TrimLeft(p.Payload, " \t\r\n")
+	return p.Payload != "-" && !strings.HasPrefix(p.Payload, "@") && !strings.HasPrefix(json, "{") && !strings.HasPrefix(json, "[")
 }
 
 // text returns the JSON text, wherever it is given.

@@ -30,7 +30,10 @@ func TestTheReadyFileIsThereWhileTheServerIsReady(t *testing.T) {
 			"--database-url=sqlite:" + filepath.Join(folder, "data.db"),
 		}, terminal{stdout: &log, stderr: &log})
 	}()
-	var at readiness
+	var at struct {
+		HTTP, GRPC string
+		PID        int
+	}
 	require.Eventually(t, func() bool {
 		text, err := os.ReadFile(ready)
 		return err == nil && json.Unmarshal(text, &at) == nil
@@ -41,6 +44,10 @@ func TestTheReadyFileIsThereWhileTheServerIsReady(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, connection.Close())
 	}
+	second := offline(t, "serve", "--http-addr", at.HTTP, "--grpc-addr=127.0.0.1:0", "--ready-file", ready,
+		"--database-url=sqlite:"+filepath.Join(folder, "second.db"))
+	require.Equal(t, exitFailed, second.exit)
+	require.FileExists(t, ready, "a server that was started by mistake leaves it")
 	cancel()
 	require.Equal(t, exitOK, <-stopped, "%s", &log)
 	require.NoFileExists(t, ready)

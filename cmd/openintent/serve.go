@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/alecthomas/kong"
@@ -17,27 +16,16 @@ type serveCommand struct {
 
 // Run serves. On a terminal, with the development key, it prints how to try the server.
 func (c *serveCommand) Run(ctx context.Context, parsed *kong.Context, to terminal) error {
-	ready := readyFile(c.ReadyFile)
-	if err := ready.remove(); err != nil {
-		return usagef("%w", err)
-	}
 	server.ReserveHeap()
 	c.Log, c.Version = to.stderr, version
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
 	context.AfterFunc(ctx, func() { tellSystemd("STOPPING=1") })
-	var unwritten error
 	err := server.Run(ctx, c.Config, func(addresses server.Addresses) {
-		if unwritten = ready.write(addresses); unwritten != nil {
-			fail(unwritten)
-			return
-		}
 		tellSystemd("READY=1")
 		if addresses.DevelopmentKey && isTerminal(to.stdout) {
 			_, _ = fmt.Fprint(to.stdout, tryIt(c.Config, addresses))
 		}
 	})
-	return refusedSetting(errors.Join(err, unwritten, ready.remove()), parsed)
+	return refusedSetting(err, parsed)
 }
 
 // tryIt returns the commands that a newcomer should type first.

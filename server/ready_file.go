@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"encoding/json"
@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"openintent/server"
 )
 
 // readyFile is a file that exists while a server is ready, for scripts that start one; empty for none.
@@ -34,7 +32,7 @@ func (f readyFile) remove() error {
 }
 
 // write makes the file, whole from the beginning.
-func (f readyFile) write(at server.Addresses) (err error) {
+func (f readyFile) write(at Addresses) (err error) {
 	if f == "" {
 		return nil
 	}
