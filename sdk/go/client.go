@@ -64,16 +64,12 @@ func Dial(options Options) (*Client, error) {
 	if options.TLS != nil {
 		transport = credentials.NewTLS(options.TLS)
 	}
-	longestBackoff := time.Second
-	if options.isLocal() {
-		longestBackoff = longestLocalBackoff
-	}
 	connection, err := grpc.NewClient(options.Server,
 		grpc.WithTransportCredentials(transport),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReceived)),
 		// The calls have their own patience, so the client must notice soon that a server is back.
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: firstWait, Multiplier: 1.6, Jitter: 0.2, MaxDelay: longestBackoff},
+			Backoff:           backoff.Config{BaseDelay: firstWait, Multiplier: 1.6, Jitter: 0.2, MaxDelay: options.longestBackoff()},
 			MinConnectTimeout: 5 * time.Second,
 		}),
 		// A ping detects a connection that died silently while something waits on it. The server allows one ping

@@ -103,9 +103,10 @@ func TestAnAgentWaitsForItsServerUnlessItHasATimeToConnect(t *testing.T) {
 // The longest pause before an attempt, with gRPC's own, is below a second.
 func TestAClientOnThisMachineTriesAgainWithinASecond(t *testing.T) {
 	refused := &Error{Code: "UNAVAILABLE"}
-	waits := (&Client{options: Options{Server: defaultServer}}).newWaits()
+	here := Options{Server: defaultServer}
+	waits := (&Client{options: here}).newWaits()
 	for range 100 {
-		require.Less(t, waits.next(refused)+longestLocalBackoff*12/10, time.Second)
+		require.Less(t, waits.next(refused)+here.longestBackoff()*12/10, time.Second)
 	}
 	require.LessOrEqual(t, waits.next(&Error{Code: "UNAVAILABLE", Reason: "OVERLOADED"}), time.Second, "it begins with short pauses")
 	for range 10 {

@@ -91,6 +91,7 @@ func TestMisspeltVariablesAreToldOnce(t *testing.T) {
 	}
 	require.Empty(t, MisspeltVariables([]string{prefix + "APIKEY="}), "an empty one is as good as none")
 
+	warned.Clear()
 	t.Setenv("OPENINTENT_SERVR", "host:1")
 	var heard bytes.Buffer
 	for range 2 {

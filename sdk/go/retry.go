@@ -25,6 +25,14 @@ type waits struct {
 	failures int
 }
 
+// longestBackoff returns how long gRPC pauses at most between two attempts to connect.
+func (o Options) longestBackoff() time.Duration {
+	if o.isLocal() {
+		return longestLocalBackoff
+	}
+	return time.Second
+}
+
 func (c *Client) newWaits() *waits { return &waits{local: c.options.isLocal()} }
 
 // next returns how long to wait after an error.
