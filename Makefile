@@ -46,10 +46,11 @@ image: ## Build the image openintent with Docker
 deploy-check: ## Check the chart, the alerts, the unit of systemd, the image and all systems of a release (PARTS for some)
 	scripts/check-deploy.sh $(PARTS)
 
-package: ## Build the SDKs' packages into dist/: a Go module, a wheel and an npm package
+package: ## Build packages into dist/: the SDKs as a Go module, a wheel and an npm package, and the protos for other languages
 	scripts/package-go.sh dist
 	scripts/package-python.sh dist
 	scripts/package-typescript.sh dist
+	scripts/package-protos.sh dist
 
 check: lint ## Build, lint and run the unit tests on SQLite alone: the quick check after an edit
 	go build ./...

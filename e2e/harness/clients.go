@@ -21,7 +21,7 @@ type Clients struct {
 	// Connection connects to its gRPC port, without an identity. While the server is away, calls fail with
 	// UNAVAILABLE unless grpc.WaitForReady is given.
 	Connection *grpc.ClientConn
-	// HTTP is a client for its REST port.
+	// HTTP is a client for its REST port. What goes through it is held to the OpenAPI document.
 	HTTP *http.Client
 
 	scheme    string
@@ -59,7 +59,7 @@ func newClients(tb testing.TB, listening func() server.Addresses, encryption *tl
 		tb.Fatal(err)
 	}
 	transport := &http.Transport{MaxIdleConnsPerHost: 64, TLSClientConfig: encryption, ForceAttemptHTTP2: true}
-	c.Connection, c.HTTP = connection, &http.Client{Transport: transport}
+	c.Connection, c.HTTP = connection, &http.Client{Transport: describe(tb, transport)}
 	tb.Cleanup(func() {
 		transport.CloseIdleConnections()
 		if err := connection.Close(); err != nil {
