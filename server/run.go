@@ -112,13 +112,18 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	if ready != nil {
 		ready(addresses)
 	}
+	return errors.Join(s.await(ctx, failed), file.remove(), s.stop())
+}
 
+// await waits until the context ends or something fails.
+func (s *server) await(ctx context.Context, failed <-chan error) error {
 	select {
 	case <-ctx.Done():
-		logger.Info("stopping")
-	case err = <-failed:
+		s.logger.Info("stopping")
+		return nil
+	case err := <-failed:
+		return err
 	}
-	return errors.Join(err, file.remove(), s.stop())
 }
 
 // services are what the server serves: the rooms.
