@@ -1,7 +1,7 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build recording release release-check image deploy-check package check test test-sdks torture upgrade day claims leases lease-model quiet search soak siege failover conformance lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
+.PHONY: help run build recording release release-check image deploy-check package check test test-sdks torture upgrade day claims leases lease-model quiet search soak siege failover conformance clients lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 
@@ -122,6 +122,9 @@ siege: ## Attack a running server on each engine at full size and print what tha
 
 conformance: ## Run the conformance suite of the Model Context Protocol against the door /mcp (flags in ARGS)
 	scripts/conformance.sh $(ARGS)
+
+clients: ## Lint the OpenAPI document, and let clients that others generate from it ask and answer: TypeScript, Python, Java
+	scripts/clients.sh
 
 lint: ## Vet and lint the Go code, including which package may import which
 	scripts/lint.sh # govet is among its linters

@@ -32,6 +32,41 @@ func TestTheDocumentIsWritten(t *testing.T) {
 		"%s is stale; write it anew with OPENINTENT_TEST_UPDATE=1 go test ./server -run TheDocumentIsWritten", writtenDocument)
 }
 
+// Each reference leads to a component, and each component is referred to.
+func TestTheDocumentIsWhole(t *testing.T) {
+	made, err := apiDocument(nil)
+	require.NoError(t, err)
+	var api map[string]any
+	require.NoError(t, json.Unmarshal(made.text, &api))
+	referred := make(map[string]bool)
+	var walk func(thing any)
+	walk = func(thing any) {
+		switch thing := thing.(type) {
+		case []any:
+			for _, each := range thing {
+				walk(each)
+			}
+		case map[string]any:
+			if to, ok := thing["$ref"].(string); ok {
+				referred[to] = true
+			}
+			for _, each := range thing {
+				walk(each)
+			}
+		}
+	}
+	walk(api)
+	there := make(map[string]bool)
+	for kind, components := range api["components"].(map[string]any) {
+		for name := range components.(map[string]any) {
+			if kind != "securitySchemes" {
+				there["#/components/"+kind+"/"+name] = true
+			}
+		}
+	}
+	require.Equal(t, there, referred)
+}
+
 // readAPIDocument reads /openapi.json in part.
 func readAPIDocument(t *testing.T) (api apiInPart) {
 	got := newREST(t).call(t, "GET", "/openapi.json", "", "X-API-Key", "")

@@ -71,7 +71,7 @@ func Read(text []byte) (*Document, error) {
 	closed := closeAll(read.Components.Schemas)
 	newForm := func(schema *jsonschema.Schema) *form {
 		return &form{schema, sync.OnceValues(func() (*jsonschema.Resolved, error) {
-			root := schema.CloneSchemas()
+			root := *schema
 			root.Defs = closed
 			return root.CloneSchemas().Resolve(nil)
 		})}
