@@ -1,7 +1,7 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release release-check image deploy-check package check test test-sdks torture upgrade day claims leases lease-model quiet search soak siege failover conformance clients lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
+.PHONY: help run build recording release release-check image deploy-check package check test test-sdks torture upgrade day claims leases lease-model quiet search soak siege failover conformance clients lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 
@@ -30,6 +30,9 @@ run: ## Start the server on SQLite with the development key (flags in ARGS)
 
 build: ## Build bin/openintent, without cgo (COMMIT and DATE say what git does not know)
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(addprefix -X main.,$(NAMED))' -o bin/openintent ./cmd/openintent
+
+recording: ## Play the crash example and write docs/crash.svg
+	scripts/recording.sh
 
 release: ## Build the program for each system into dist/, with archives, SBOMs and SHA256SUMS (TARGETS for some: linux/amd64 ...)
 	COMMIT=$(COMMIT) DATE=$(DATE) scripts/release.sh dist $(TARGETS)

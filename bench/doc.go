@@ -11,6 +11,8 @@
 //   - doors: sends through the doors, compared with the same over gRPC, and from a send to a waiting tool's answer.
 //   - notifications: sends while a second replica listens, with and without notifications.
 //   - allocations: what a send makes the server allocate, over gRPC and REST, compared with a server that stores nothing.
+//   - replay: how long a replay of an intent with 200,000 messages (-replayed) takes, for the agent itself and for the operator. For
+//     comparison it measures what it takes to ask the server about each message.
 //   - memory: what idle streams cost the server, compared with gRPC streams of a server that does nothing. The server runs
 //     in a separate process and reports its own use after a garbage collection, so the figures contain nothing of the
 //     clients.

@@ -25,6 +25,7 @@ type plan struct {
 	channels int
 	streams  []int
 	idle     []int
+	replayed int
 	duration time.Duration
 	rounds   int
 	engines  []string
@@ -47,6 +48,7 @@ var parts = []part{
 	{name: "doors", run: plan.doors},
 	{name: "notifications", run: plan.notifications, engine: "postgres"},
 	{name: "allocations", run: plan.allocations},
+	{name: "replay", run: plan.replays},
 	{name: "memory", run: plan.memory, engine: "sqlite"}, // a stream's memory does not depend on the engine
 }
 
@@ -83,6 +85,7 @@ func main() {
 	idle := flag.String("idle", "1000,10000", "at how many idle streams memory is measured, ascending, comma-separated")
 	engines := flag.String("engines", "sqlite,postgres", "engines to measure; postgres needs OPENINTENT_TEST_POSTGRES")
 	flag.IntVar(&p.channels, "channels", 1000, "how many channels \"many\" are")
+	flag.IntVar(&p.replayed, "replayed", 200_000, "how many messages the intent has that is replayed")
 	flag.DurationVar(&p.duration, "duration", time.Second, "how long each figure is measured in each round")
 	flag.IntVar(&p.rounds, "rounds", 3, "how many rounds are measured; figures are medians")
 	flag.Parse()

@@ -31,8 +31,9 @@ type Copied struct {
 
 // Backup copies the SQLite database at a URL into a new file. A server may serve the database meanwhile: the copy is what was
 // committed when the backup began, and nobody waits for it. The file gets its name when it is whole, checked and on the disk. It
-// is for its owner only. Backup refuses a file that exists.
-func Backup(ctx context.Context, address, into string) (copied Copied, err error) {
+// is for its owner only. Backup refuses a file that exists. It tells progress, which may be nil, how many pages it has copied; when these
+// are all, it checks the copy.
+func Backup(ctx context.Context, address, into string, progress func(pages, of int)) (copied Copied, err error) {
 	began := time.Now()
 	path, err := existingFile(address)
 	if err != nil {
@@ -54,7 +55,7 @@ func Backup(ctx context.Context, address, into string) (copied Copied, err error
 			err = errors.Join(err, removeAny(partial.Name(), partial.Name()+"-journal"))
 		}
 	}()
-	if err := copyPages(ctx, path, partial.Name()); err != nil {
+	if err := copyPages(ctx, path, partial.Name(), progress); err != nil {
 		return Copied{}, fmt.Errorf("copying %s: %w", path, err)
 	}
 	if err := checkPages(ctx, partial.Name(), true); err != nil {
@@ -110,7 +111,7 @@ func existingFile(address string) (string, error) {
 
 // copyPages copies all pages as of one moment. The open transaction is that moment: without it the copy would begin anew with each
 // commit of the server.
-func copyPages(ctx context.Context, from, into string) (err error) {
+func copyPages(ctx context.Context, from, into string, progress func(pages, of int)) (err error) {
 	pool, err := sql.Open("sqlite", readOnlyAddress(from))
 	if err != nil {
 		return err
@@ -139,6 +140,9 @@ func copyPages(ctx context.Context, from, into string) (err error) {
 		for more := true; more && err == nil; {
 			if err = ctx.Err(); err == nil {
 				more, err = backup.Step(backupStep)
+			}
+			if all := backup.PageCount(); err == nil && progress != nil {
+				progress(all-backup.Remaining(), all)
 			}
 		}
 		return errors.Join(err, backup.Finish())

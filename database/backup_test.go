@@ -46,7 +46,7 @@ func TestBackupIsOneMoment(t *testing.T) {
 	into := filepath.Join(folder, "an odd näme %41?&#.db")
 	t.Chdir(folder)
 	before := count(t, db, "things")
-	copied, err := database.Backup(t.Context(), address, filepath.Base(into))
+	copied, err := database.Backup(t.Context(), address, filepath.Base(into), nil)
 	require.NoError(t, err)
 	after := count(t, db, "things")
 	stop()
@@ -99,7 +99,7 @@ func TestBackupRefuses(t *testing.T) {
 		{"an end before it is whole", address, fresh, "canceled", cancelled},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := database.Backup(test.ctx, test.address, test.into)
+			_, err := database.Backup(test.ctx, test.address, test.into, nil)
 			require.ErrorContains(t, err, test.says)
 			require.Equal(t, []string{"empty.db", "there.db"}, namesIn(t, folder), "nothing is left behind")
 		})
@@ -131,7 +131,7 @@ func TestBackupOfADamagedFileFails(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(path, content, 0o600))
 	folder := t.TempDir()
-	_, err = database.Backup(t.Context(), address, filepath.Join(folder, "backup.db"))
+	_, err = database.Backup(t.Context(), address, filepath.Join(folder, "backup.db"), nil)
 	require.ErrorContains(t, err, "not whole")
 	require.Empty(t, namesIn(t, folder))
 }

@@ -23,9 +23,9 @@ const (
 	inboxPage = 100
 	// maxCounted bounds the counts of an inbox.
 	maxCounted = 10_000
-	// maxLookedAt bounds how many messages one page of an inbox, a list or a thread looks at. A page that ends because of that says so,
-	// and has a cursor that leads on.
-	maxLookedAt = 10_000
+	// maxLookedAt bounds how many messages one page of an inbox or a thread looks at, and maxListed those of a list, which lie further
+	// apart. A page that ends because of that says so, and has a cursor that leads on.
+	maxLookedAt, maxListed = 10_000, 5_000
 )
 
 // inboxQuery says which part of which inbox is wanted.

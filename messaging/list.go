@@ -27,7 +27,7 @@ func (s *Service) ListMessages(
 	q := listing{
 		by: c, since: req.GetSince(), recipient: req.GetTo(), limit: int(req.GetLimit()),
 		messageType: message.TypeFrom(req.GetMessageType(), ""), correlationID: req.GetCorrelationId(), threadID: req.GetThreadId(),
-		kind: req.GetKind(), lookAt: s.lookedAt,
+		kind: req.GetKind(), lookAt: min(s.lookedAt, maxListed),
 	}
 	q.limit, q.bytes = cmp.Or(q.limit, reading.MaxPage), cmp.Or(int(req.GetMaxBytes()), reading.MaxPageBytes)
 	if err := cmp.Or(caller.CheckText("to", q.recipient), caller.CheckText("correlation_id", q.correlationID),

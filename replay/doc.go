@@ -9,7 +9,8 @@
 //
 //   - A replay changes nothing but what every reading does: a log that an agent reads itself counts as offered to it. What the operator
 //     reads about an agent does not.
-//   - Who receives a message is the server's word: an agent is streamed what is for it, and the operator asks for each message.
+//   - Who receives a message is the server's word: an agent is streamed what is for it, and the operator asks. It asks about few messages,
+//     because the answer to one tells of those that follow it (received.go).
 //   - A message is judged as of the moment when it was stored, with the content that it has now. So nobody has claimed it yet, its
 //     obligation is open, and the agent wrote in its thread only what stands before it.
 //   - What the server remembers of a dialogue, a restart ends, and each replica counts what it stores. A replay remembers all.

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/message"
@@ -25,6 +26,8 @@ type Options struct {
 	// Agent is for whom; the caller itself if it is empty. Only the operator may name another.
 	Agent string
 	Rules Rules
+	// Progress is told now and then how many messages and annotations were read; nil tells nobody.
+	Progress func(read int)
 }
 
 var (
@@ -59,7 +62,13 @@ func Run(ctx context.Context, clients Clients, options Options) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
-	reading := &reading{Clients: clients, operator: who.GetOperator(), judging: newJudging(result, role, budgets)}
+	reading := &reading{Clients: clients, progress: options.Progress, judging: newJudging(result, role, budgets)}
+	if reading.progress == nil {
+		reading.progress = func(int) {}
+	}
+	if who.GetOperator() {
+		reading.received = &received{attention: clients.Attention, agent: result.Agent, role: role, begun: make(map[string]bool)}
+	}
 	if err := reading.all(ctx); err != nil {
 		return nil, err
 	}
@@ -73,13 +82,22 @@ var read = []string{
 	string(message.AnnotationClaimEnd),
 }
 
+// batch is how many deliveries are judged together, and batchBytes how large they may be in all.
+const (
+	batch      = 1000
+	batchBytes = 8 << 20
+)
+
 // reading reads a log and judges what it reads.
 type reading struct {
 	Clients
-	operator bool
+	// received tells what was for the agent; nil if the agent reads itself, which sees nothing else.
+	received *received
+	progress func(read int)
 	*judging
 }
 
+// all reads the log to its end.
 func (r *reading) all(ctx context.Context) error {
 	beginning := int64(0)
 	stream, err := r.Messages.Subscribe(ctx, &openintentv1.SubscribeRequest{
@@ -89,27 +107,49 @@ func (r *reading) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for {
+	var waiting []*openintentv1.SubscribeResponse
+	for size, count := 0, 0; ; {
 		delivery, err := stream.Recv()
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case delivery.GetCaughtUp():
-			return nil
-		case delivery.GetAnnotation() != nil:
-			if a := delivery.GetAnnotation(); a.GetAgentId() == r.result.Agent {
-				r.disposals.annotated(a)
-			}
-		case delivery.GetMessage() != nil:
-			if err := r.message(ctx, delivery); err != nil {
-				return err
-			}
 		}
+		waiting, size = append(waiting, delivery), size+proto.Size(delivery)
+		if len(waiting) < batch && size < batchBytes && !delivery.GetCaughtUp() {
+			continue
+		}
+		count += len(waiting)
+		r.progress(count)
+		if err := r.judgeAll(ctx, waiting); err != nil || delivery.GetCaughtUp() {
+			return err
+		}
+		waiting, size = waiting[:0], 0
 	}
 }
 
-// message takes over one message: it counts as a turn, the agent wrote it, or the agent received it.
-func (r *reading) message(ctx context.Context, delivery *openintentv1.SubscribeResponse) error {
+// judgeAll takes over what follows each other in the log.
+func (r *reading) judgeAll(ctx context.Context, deliveries []*openintentv1.SubscribeResponse) (err error) {
+	var received []bool
+	if r.received != nil {
+		if received, err = r.received.of(ctx, deliveries); err != nil {
+			return err
+		}
+	}
+	for i, delivery := range deliveries {
+		if a := delivery.GetAnnotation(); a != nil && a.GetAgentId() == r.result.Agent {
+			r.disposals.annotated(a)
+		}
+		if delivery.GetMessage() == nil {
+			continue
+		}
+		if err := r.message(delivery, received == nil || received[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// message takes over one message: it counts as a turn, and the agent wrote it, or may have received it.
+func (r *reading) message(delivery *openintentv1.SubscribeResponse, received bool) error {
 	m, err := r.recorded.read(delivery)
 	if err != nil {
 		return err
@@ -117,36 +157,13 @@ func (r *reading) message(ctx context.Context, delivery *openintentv1.SubscribeR
 	if r.turns.braked(m) {
 		m.Conversation = m.Conversation.WithBrake()
 	}
-	if m.Sender == r.result.Agent {
+	switch {
+	case m.Sender == r.result.Agent:
 		r.disposals.answered(m)
-		return nil
-	}
-	receives, err := r.receives(ctx, m)
-	if err == nil && receives {
+	case received:
 		r.delivered(delivery, m)
 	}
-	return err
-}
-
-// receives tells whether a message of somebody else was for the agent. The agent itself sees nothing else; the operator asks the server.
-func (r *reading) receives(ctx context.Context, m *message.Message) (bool, error) {
-	if !r.operator {
-		return true, nil
-	}
-	if message.IsAgent(m.Target) && m.Target != r.result.Agent {
-		return false, nil
-	}
-	explained, err := r.Attention.GetAttention(ctx, &openintentv1.GetAttentionRequest{
-		ChannelId: m.ChannelID, MessageId: m.ID, AgentId: &r.result.Agent,
-	})
-	if status.Code(err) == codes.NotFound {
-		return false, nil // it was evicted meanwhile
-	}
-	if err != nil {
-		return false, err
-	}
-	rules := explained.GetRules()
-	return explained.Policy != nil || len(rules) > 0 && rules[len(rules)-1].GetRule() != "no_recipient", nil
+	return nil
 }
 
 // roleOf returns the role that an agent holds; empty for an agent without a record.

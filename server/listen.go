@@ -34,6 +34,14 @@ func (c Config) listen(ctx context.Context) (opened listeners, err error) {
 	return opened, nil
 }
 
+// tryPorts finds out whether the ports can be opened, before a database is made or changed for a server that then cannot answer.
+// It does not keep them: while the database is brought up to date, clients shall be refused and not wait.
+func (c Config) tryPorts(ctx context.Context) error {
+	opened, err := c.listen(ctx)
+	opened.close()
+	return err
+}
+
 func (l listeners) close() {
 	for _, listener := range []net.Listener{l.http, l.grpc, l.admin} {
 		if listener != nil {

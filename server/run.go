@@ -61,6 +61,13 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	if traced != nil {
 		logger = tracing.Logged(logger)
 	}
+	if err := cfg.tryPorts(ctx); err != nil {
+		return err
+	}
+	file := readyFile(cfg.ReadyFile)
+	if err := file.remove(); err != nil {
+		return &SettingError{err}
+	}
 	db, err := database.Open(ctx, database.Config{
 		URL: cfg.DatabaseURL, Clock: cfg.Clock, Logger: logger, SlowStatements: cfg.SlowStatements, Hooks: cfg.Hooks, AsItIs: !cfg.Migrate,
 		Connections: database.Connections{
@@ -99,16 +106,24 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	addresses := ports.addresses(development)
 	logger.Info("listening", "http", addresses.HTTP, "grpc", addresses.GRPC, "admin", addresses.Admin, "tls", encryption != nil,
 		"database", db.Engine().String(), "version", cfg.Version)
+	if err := file.write(addresses); err != nil {
+		return errors.Join(err, s.stop())
+	}
 	if ready != nil {
 		ready(addresses)
 	}
+	return errors.Join(s.await(ctx, failed), file.remove(), s.stop())
+}
 
+// await waits until the context ends or something fails.
+func (s *server) await(ctx context.Context, failed <-chan error) error {
 	select {
 	case <-ctx.Done():
-		logger.Info("stopping")
-	case err = <-failed:
+		s.logger.Info("stopping")
+		return nil
+	case err := <-failed:
+		return err
 	}
-	return errors.Join(err, s.stop())
 }
 
 // services are what the server serves: the rooms.

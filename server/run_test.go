@@ -175,6 +175,24 @@ func TestRefusalsToStart(t *testing.T) {
 	}
 }
 
+// A server that cannot open its ports leaves no database behind, and does not bring one up to date that another program serves.
+func TestAServerTriesItsPortsBeforeItMakesADatabase(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, taken.Close()) }()
+	for _, change := range []func(*Config){
+		func(c *Config) { c.HTTPAddr = taken.Addr().String() },
+		func(c *Config) { c.GRPCAddr = taken.Addr().String() },
+		func(c *Config) { c.AdminAddr = taken.Addr().String() },
+	} {
+		cfg := testConfig(t)
+		change(&cfg)
+		require.ErrorContains(t, Run(t.Context(), cfg, nil), "port cannot be opened")
+		_, path, _ := strings.Cut(cfg.DatabaseURL, ":")
+		require.NoFileExists(t, path)
+	}
+}
+
 func TestTLSOnBothFaces(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	cfg := testConfig(t)

@@ -229,3 +229,23 @@ func TestAbandonedNumbersAreBounded(t *testing.T) {
 	s.abandon()
 	require.Len(t, s.abandoned, maxAbandoned, "neighbours become one")
 }
+
+// A stream that ends in order stores that it has sent a delivery, so the delivery never comes again as a first attempt.
+func TestWhatAStreamThatEndedInOrderSentComesAgainAsASecondAttempt(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		h.unhurried()
+		channel := h.open(t, h.intent(t), "talk")
+		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
+		first := h.stream(t, sub, nil)
+		h.warmUp(t, first, sub, channel)
+		h.send(t, "ann", channel, "bob", "one")
+		sent := first.next(t)
+		require.Equal(t, int32(1), sent.GetAttempt())
+		require.Zero(t, h.rows(t, "subscription_deliveries", "1 = 1"), "it is not stored yet")
+		first.cancel()
+		require.ErrorIs(t, first.end(t), context.Canceled)
+		again := h.stream(t, sub, nil).next(t)
+		require.Equal(t, sent.GetNumber(), again.GetNumber())
+		require.Equal(t, int32(2), again.GetAttempt())
+	})
+}

@@ -36,8 +36,10 @@ It only reads, on one snapshot, so servers may run meanwhile. docs/personal-data
 
 // Run writes the lines.
 func (c *agentDataExport) Run(ctx context.Context, to terminal) (err error) {
+	to, progress := to.progress()
+	defer progress.end()
 	if c.File == "" {
-		_, err := c.export(ctx, to.stdout)
+		_, err := c.export(ctx, to.stdout, progress)
 		return err
 	}
 	file, err := os.OpenFile(c.File, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -47,17 +49,17 @@ func (c *agentDataExport) Run(ctx context.Context, to terminal) (err error) {
 	if err != nil {
 		return fmt.Errorf("the export's folder must exist and be writable: %w", err)
 	}
-	lines, err := c.export(ctx, file)
+	lines, err := c.export(ctx, file, progress)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return errors.Join(err, os.Remove(c.File))
 	}
 	return printLine(to, fmt.Sprintf("exported %d rows of %s into %s", lines, c.Agent, c.File))
 }
 
-func (c *agentDataExport) export(ctx context.Context, to io.Writer) (lines int64, err error) {
+func (c *agentDataExport) export(ctx context.Context, to io.Writer, progress *progress) (lines int64, err error) {
 	buffered := bufio.NewWriter(to)
 	err = database.ReadSnapshot(ctx, c.DatabaseURL, func(tx *database.Tx) error {
-		lines, err = agentdata.Export(tx, c.Agent, buffered)
+		lines, err = agentdata.Export(tx, c.Agent, &counted{Writer: buffered, progress: progress})
 		return err
 	})
 	switch {
@@ -67,6 +69,19 @@ func (c *agentDataExport) export(ctx context.Context, to io.Writer) (lines int64
 		return 0, dataError(agentdata.ErrUnknown)
 	}
 	return lines, buffered.Flush()
+}
+
+// counted counts the lines of an export.
+type counted struct {
+	io.Writer
+	progress *progress
+	lines    int
+}
+
+func (c *counted) Write(line []byte) (int, error) {
+	c.lines++
+	c.progress.say("exported %d rows", c.lines)
+	return c.Writer.Write(line)
 }
 
 // agentDataErase erases what a database has of one agent.

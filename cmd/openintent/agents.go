@@ -23,7 +23,7 @@ type agentsCommand struct {
 // agentListCommand lists agents.
 type agentListCommand struct {
 	connection
-	output
+	listing
 	Status     string   `enum:",registering,active,draining,unhealthy,dead,deregistered" default:"" placeholder:"STATUS" help:"Only agents with this status: registering, active, draining, unhealthy, dead or deregistered (active)."`
 	Role       string   `placeholder:"ROLE" help:"Only agents with this role."`
 	Capability []string `placeholder:"NAME" help:"Only agents with this capability; if repeated, agents with any of them."`
@@ -52,7 +52,7 @@ func (c *agentListCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	printed := newTable("AGENT", "ROLE", "STATUS", "HEARTBEAT", "CAPABILITIES", "NOTE")
-	return list(c.output, to, printed, listed, func(a *openintentv1.Agent) []string {
+	return listOf(c.listing, to, printed, listed, func(a *openintentv1.Agent) []string {
 		return []string{
 			a.GetAgentId(), a.GetRoleId(), word(a.GetStatus()), clock(a.GetLastHeartbeatAt()),
 			strings.Join(a.GetCapabilities(), ", "), a.GetStatusNote(),

@@ -31,7 +31,15 @@ PostgreSQL has tools of its own for this, pg_basebackup and pg_dump. docs/backup
 
 // Run makes the copy and says how large it is and how long it took.
 func (c *backupCommand) Run(ctx context.Context, parsed *kong.Context, to terminal) error {
-	copied, err := database.Backup(ctx, c.DatabaseURL, c.File)
+	to, progress := to.progress()
+	copied, err := database.Backup(ctx, c.DatabaseURL, c.File, func(pages, of int) {
+		if pages == of {
+			progress.say("checking the copy")
+		} else {
+			progress.say("copied %d%% of %d pages", 100*pages/of, of)
+		}
+	})
+	progress.end()
 	if errors.Is(err, database.ErrNotSQLite) {
 		return usagef("%s", asGiven(err.Error(), parsed))
 	}

@@ -26,7 +26,7 @@ const usualTurnBudget = 20
 // channelListCommand lists an intent's channels.
 type channelListCommand struct {
 	connection
-	output
+	listing
 	intentFlag
 	Status string `enum:",open,closed" default:"" placeholder:"STATUS" help:"Only channels with this status: open or closed."`
 }
@@ -52,7 +52,7 @@ func (c *channelListCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	printed := newTable("CHANNEL", "STATUS", "POLICY", "MESSAGES", "LAST", "NAME")
-	return list(c.output, to, printed, listed, func(ch *openintentv1.Channel) []string {
+	return listOf(c.listing, to, printed, listed, func(ch *openintentv1.Channel) []string {
 		return []string{
 			ch.GetId(), word(ch.GetStatus()), word(ch.GetMemberPolicy()), strconv.FormatInt(ch.GetMessageCount(), 10),
 			clock(ch.GetLastMessageAt()), ch.GetName(),

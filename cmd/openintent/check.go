@@ -26,9 +26,11 @@ It only reads, on one snapshot, so servers may run meanwhile. docs/backups.md sa
 // Run checks rule by rule.
 func (c *checkCommand) Run(ctx context.Context, to terminal) error {
 	rules, broken := 0, 0
+	to, progress := to.progress()
 	err := database.ReadSnapshot(ctx, c.DatabaseURL, func(tx *database.Tx) error {
 		for _, room := range server.Invariants(tx.Engine()) {
 			for _, invariant := range room.Invariants {
+				progress.say("rule %d: checking that %s", rules+1, invariant.Rule)
 				kept, err := checkOne(tx, to, room.Room, invariant)
 				if err == nil {
 					err = ctx.Err()
@@ -43,6 +45,7 @@ func (c *checkCommand) Run(ctx context.Context, to terminal) error {
 		}
 		return nil
 	})
+	progress.end()
 	switch {
 	case err != nil:
 		return err

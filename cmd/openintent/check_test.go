@@ -16,7 +16,7 @@ import (
 func offline(t *testing.T, arguments ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	exit := run(t.Context(), arguments, terminal{strings.NewReader(""), &stdout, &stderr})
+	exit := run(t.Context(), arguments, terminal{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr})
 	return outcome{exit, stdout.String(), stderr.String()}
 }
 

@@ -2,8 +2,8 @@ package main
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
+	"log/slog"
 	"os"
 	"slices"
 	"strconv"
@@ -21,13 +21,14 @@ import (
 // the current context of the configuration file, the default. A context that is named on the command line precedes
 // the environment because the user named it on purpose.
 type connection struct {
-	Server   string        `group:"Connection" placeholder:"HOST:PORT" help:"Server (gRPC), as host:port or https://host:port ($$OPENINTENT_SERVER, else 127.0.0.1:50051)."`
-	APIKey   string        `group:"Connection" name:"api-key" placeholder:"KEY" help:"API key ($$OPENINTENT_API_KEY, else the development key for a server on this machine)."`
-	Agent    string        `complete:"agents" group:"Connection" placeholder:"ID" help:"Agent to act as ($$OPENINTENT_AGENT_ID, else the key's own agent or the operator)."`
-	TLS      bool          `group:"Connection" name:"tls" help:"Use TLS ($$OPENINTENT_TLS=1; an https:// server implies it)."`
-	CAFile   string        `group:"Connection" name:"ca-file" type:"path" placeholder:"FILE" help:"Trust these certificates (PEM) for the server, instead of the system's; implies TLS ($$OPENINTENT_CA_FILE)."`
-	Patience time.Duration `group:"Connection" env:"OPENINTENT_PATIENCE" default:"30s" placeholder:"DURATION" help:"How long to try again while the server is away (30s)."`
-	Context  string        `complete:"contexts" group:"Connection" placeholder:"NAME" help:"Context of the configuration file to use ($$OPENINTENT_CONTEXT, else the current one)."`
+	Server         string        `group:"Connection" placeholder:"HOST:PORT" help:"Server (gRPC), as host:port or https://host:port ($$OPENINTENT_SERVER, else 127.0.0.1:50051)."`
+	APIKey         string        `group:"Connection" name:"api-key" placeholder:"KEY" help:"API key ($$OPENINTENT_API_KEY, else the development key for a server on this machine)."`
+	Agent          string        `complete:"agents" group:"Connection" placeholder:"ID" help:"Agent to act as ($$OPENINTENT_AGENT_ID, else the key's own agent or the operator)."`
+	TLS            bool          `group:"Connection" name:"tls" help:"Use TLS ($$OPENINTENT_TLS=1; an https:// server implies it)."`
+	CAFile         string        `group:"Connection" name:"ca-file" type:"path" placeholder:"FILE" help:"Trust these certificates (PEM) for the server, instead of the system's; implies TLS ($$OPENINTENT_CA_FILE)."`
+	Patience       time.Duration `group:"Connection" env:"OPENINTENT_PATIENCE" default:"30s" placeholder:"DURATION" help:"How long to try again while the server is away (30s)."`
+	ConnectTimeout time.Duration `group:"Connection" placeholder:"DURATION" help:"How long to try while there is no connection ($$OPENINTENT_CONNECT_TIMEOUT, else 5s on a terminal for a server on this machine, else --patience)." env:"OPENINTENT_CONNECT_TIMEOUT"`
+	Context        string        `complete:"contexts" group:"Connection" placeholder:"NAME" help:"Context of the configuration file to use ($$OPENINTENT_CONTEXT, else the current one)."`
 }
 
 // defaultServer is the address on which a server listens that was started without settings.
@@ -129,24 +130,33 @@ func (c connection) dial(to terminal) (*openintent.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, sentence := range openintent.MisspeltVariables(os.Environ()) {
+		to.warn("%s", sentence)
+	}
 	options := openintent.Options{
-		Server: target.server, APIKey: target.key, AgentID: target.agent, RetryPatience: c.Patience,
-		OnRetry: c.sayOnce(to, target.server),
+		Server: target.server, APIKey: target.key, AgentID: target.agent, CAFile: target.caFile, RetryPatience: c.Patience,
+		OnRetry: c.sayOnce(to, target.server), ConnectTimeout: c.connectTimeout(isTerminal(to.stderr), target.server),
+		Log: slog.New(slog.DiscardHandler), // what it says, the command says itself
 	}
 	if target.tls {
 		options.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	if target.caFile != "" {
-		certificates, err := os.ReadFile(target.caFile)
-		if err != nil {
-			return nil, usagef("the certificates cannot be read: %w", err)
-		}
-		options.TLS.RootCAs = x509.NewCertPool()
-		if !options.TLS.RootCAs.AppendCertsFromPEM(certificates) {
-			return nil, usagef("%s holds no certificates in PEM form", target.caFile)
-		}
+	client, err := openintent.Dial(options)
+	var refused *openintent.Error
+	if errors.As(err, &refused) && refused.Violations[0].Field == "Options.CAFile" {
+		return nil, usagef("the setting for certificates (--ca-file) %s", refused.Violations[0].Description)
 	}
-	return openintent.Dial(options)
+	return client, err
+}
+
+// connectTimeout returns how long the command tries while it gets no connection; 0 for as long as it tries anything. A person
+// at a terminal learns soon that nobody listens on this machine.
+func (c connection) connectTimeout(watched bool, server string) time.Duration {
+	address, err := openintent.ParseAddress("--server", server)
+	if c.ConnectTimeout > 0 || !watched || err != nil {
+		return c.ConnectTimeout
+	}
+	return address.LocalConnectTimeout()
 }
 
 // sayOnce returns what tells the user, once, that a command waits for a server that is away. A command that soon gives up

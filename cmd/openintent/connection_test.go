@@ -44,10 +44,10 @@ func TestTLS(t *testing.T) {
 	require.Equal(t, exitOK, at(t, "", append(intents, h.GRPCAddress(), "--ca-file", certificatePath)...).exit)
 	stranger := at(t, "", append(intents, "https://"+h.GRPCAddress())...)
 	require.Equal(t, exitUnavailable, stranger.exit)
-	require.Contains(t, stranger.stderr, "certificate signed by unknown authority")
-	t.Setenv("OPENINTENT_PATIENCE", "100ms")
-	require.Equal(t, exitUnavailable, at(t, "", append(intents, h.GRPCAddress())...).exit, "in the clear")
-	t.Setenv("OPENINTENT_PATIENCE", harness.Patience.String())
+	require.Contains(t, stranger.stderr, "certificate signed by unknown authority. Name a file with the certificates to trust in OPENINTENT_CA_FILE")
+	plain := at(t, "", append(intents, h.GRPCAddress())...)
+	require.Equal(t, exitUnavailable, plain.exit)
+	require.Contains(t, plain.stderr, "speaks TLS, and this client does not: set OPENINTENT_TLS=1, or give the address as https://"+h.GRPCAddress())
 
 	require.Equal(t, outcome{}, at(t, "", "context", "set", "secure", "--server", "https://"+h.GRPCAddress(),
 		"--api-key", harness.Key, "--ca-file", certificatePath))
@@ -61,18 +61,26 @@ func TestACommandSaysOnceThatItWaitsForTheServer(t *testing.T) {
 		reader, writer := io.Pipe()
 		ended := make(chan int, 1)
 		go func() {
-			exit := run(ctx, append(command, "--server", nobodyThere), terminal{strings.NewReader(""), io.Discard, writer})
+			exit := run(ctx, append(command, "--server", nobodyThere), terminal{stdin: strings.NewReader(""), stdout: io.Discard, stderr: writer})
 			_ = writer.Close()
 			ended <- exit
 		}()
 		lines := bufio.NewScanner(reader)
 		require.True(t, lines.Scan(), "the command waits and says so")
-		require.Regexp(t, "^openintent: cannot reach the server at "+nobodyThere+" and keeps trying: .*connection refused", lines.Text())
+		require.Regexp(t, "^openintent: cannot reach the server at "+nobodyThere+" and keeps trying: .*connection refused.*Start a server with: openintent serve", lines.Text())
 		cancel()
 		require.True(t, lines.Scan())
 		require.Equal(t, "openintent: interrupted", lines.Text())
 		require.Equal(t, exitInterrupted, <-ended)
 	}
+
+	require.Equal(t, 5*time.Second, connection{}.connectTimeout(true, nobodyThere), "on a terminal")
+	require.Zero(t, connection{}.connectTimeout(false, nobodyThere), "a script may wait for its server")
+	require.Zero(t, connection{}.connectTimeout(true, "example.org:1"))
+	require.Equal(t, time.Hour, connection{ConnectTimeout: time.Hour}.connectTimeout(true, nobodyThere))
+	begun := at(t, "", "intents", "--server", nobodyThere, "--connect-timeout", "1ms")
+	require.Equal(t, exitUnavailable, begun.exit)
+	require.Contains(t, begun.stderr, "could not be reached within 1ms: Nobody listens at "+nobodyThere)
 
 	var stderr bytes.Buffer
 	say := connection{Patience: time.Second}.sayOnce(terminal{stderr: &stderr}, "host:1")

@@ -16,7 +16,7 @@ import (
 func at(t *testing.T, stdin string, arguments ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	exit := run(t.Context(), arguments, terminal{strings.NewReader(stdin), &stdout, &stderr})
+	exit := run(t.Context(), arguments, terminal{stdin: strings.NewReader(stdin), stdout: &stdout, stderr: &stderr})
 	return outcome{exit, stdout.String(), stderr.String()}
 }
 
@@ -123,8 +123,8 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 		{"", []string{"--server", "https://user@a:1/path"}, "host:port"},
 		{"", []string{"--agent", "al\u00efce"}, "printable ASCII"},
 		{"", []string{"--context", "none"}, `no context "none", and no other one either`},
-		{"", []string{"--ca-file", "/does/not/exist.pem"}, "certificates cannot be read"},
-		{"", []string{"--ca-file", os.Args[0]}, "holds no certificates"},
+		{"", []string{"--ca-file", "/does/not/exist.pem"}, "(--ca-file) must name a file with certificates, and it cannot be read"},
+		{"", []string{"--ca-file", os.Args[0]}, "(--ca-file) must name a file with certificates in PEM form"},
 		{"maybe", nil, "OPENINTENT_TLS must be 1 or 0"},
 	} {
 		t.Setenv("OPENINTENT_TLS", test.environment)

@@ -100,7 +100,7 @@ func (c healthCommand) url() (*url.URL, error) {
 // configuredAddress returns where a server that starts with this environment listens on this machine: the admin address, or else REST.
 func configuredAddress() (string, error) {
 	var configured serveCommand
-	parser, err := kong.New(&configured)
+	parser, err := kong.New(&configured, durations)
 	if err != nil {
 		return "", err
 	}

@@ -67,6 +67,12 @@ func misunderstood(err error, arguments []string) error {
 			}
 			return usagef("%w; %s takes %s", err, node.Path(), strings.Join(verbs, ", "))
 		}
+		if at := refused.Context.Selected(); at != nil && slices.ContainsFunc(at.Flags, func(f *kong.Flag) bool { return f.Name == "text" }) {
+			return usagef(`%w; to send several words as text, write --text "..."`, err)
+		}
+	}
+	if len(arguments) > 0 && isFlag(arguments[0]) && flagsBelow(refused.Context.Model.Node)[arguments[0]] {
+		return usagef("a command must follow the flags, as in openintent %s COMMAND; openintent --help lists the commands", strings.Join(arguments, " "))
 	}
 	return usagef("%s", asGiven(err.Error(), refused.Context))
 }

@@ -13,7 +13,7 @@ import (
 // inboxCommand shows what an agent has to read or to answer.
 type inboxCommand struct {
 	connection
-	output
+	listing
 	Wait      time.Duration `placeholder:"DURATION" help:"Wait at most this long while there is nothing; then exit with code 3."`
 	Limit     int           `placeholder:"N" help:"At most this many, oldest first; 0 for all."`
 	Attention bool          `help:"Show what each message asks of the agent."`
@@ -119,7 +119,7 @@ func (c *inboxCommand) print(to terminal, items []*openintentv1.InboxItem) error
 	if c.Attention {
 		headings = slices.Insert(headings, 1, "POLICY", "REASON")
 	}
-	return list(c.output, to, newTable(headings...), items, func(item *openintentv1.InboxItem) []string {
+	return listOf(c.listing, to, newTable(headings...), items, func(item *openintentv1.InboxItem) []string {
 		m := item.GetMessage()
 		cells := []string{
 			m.GetId(), m.GetSender(), recipient(m), word(m.GetMessageType()), item.GetChannelName(), mark(item.GetRead()),

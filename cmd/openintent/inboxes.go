@@ -12,21 +12,31 @@ import (
 
 // messageArgument names a message.
 type messageArgument struct {
-	Message string `arg:"" help:"The message: its reference, CHANNEL/MESSAGE, or its id (msg_...) if it is in the agent's inbox."`
+	Message string `arg:"" help:"The message: its reference, CHANNEL/MESSAGE, in which CHANNEL may be the name of a channel of the intent that --intent names; or its id (msg_...) if it is in the agent's inbox."`
+	intentFlag
 }
 
 // check refuses a word that names no message, before a server is called.
 func (m messageArgument) check() error {
-	_, _, err := parseReference(m.Message)
-	return err
+	channel, _, err := parseReference(m.Message)
+	if err != nil || channel == "" {
+		return err
+	}
+	return channelArgument{channel, m.intentFlag}.check()
 }
 
-// find returns the message's channel and its id.
+// find returns the id of the message's channel, and the message's id.
 func (m messageArgument) find(ctx context.Context, client *openintent.Client) (channel, message string, err error) {
-	if channel, message, err = parseReference(m.Message); err == nil && channel == "" {
+	channel, message, err = parseReference(m.Message)
+	switch {
+	case err != nil || channelID.MatchString(channel):
+		return channel, message, err
+	case channel == "":
 		channel, err = inInbox(ctx, client, message)
+		return channel, message, err
 	}
-	return channel, message, err
+	found, err := channelArgument{channel, m.intentFlag}.find(ctx, client)
+	return found.GetId(), message, err
 }
 
 // inInbox finds the channel of a message that waits in the agent's inbox.

@@ -22,7 +22,7 @@ type intentsCommand struct {
 // intentListCommand lists intents.
 type intentListCommand struct {
 	connection
-	output
+	listing
 	Status string `enum:",draft,active,blocked,completed,abandoned,suspended_awaiting_input" default:"" placeholder:"STATUS" help:"Only intents with this status: draft, active, blocked, completed, abandoned or suspended_awaiting_input."`
 	Limit  int    `default:"50" placeholder:"N" help:"At most this many (50)."`
 	Newest bool   `help:"The newest first."`
@@ -48,7 +48,7 @@ func (c *intentListCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	printed := newTable("INTENT", "STATUS", "CREATED BY", "CREATED", "TITLE")
-	return list(c.output, to, printed, listed.GetIntents(), func(i *openintentv1.Intent) []string {
+	return listOf(c.listing, to, printed, listed.GetIntents(), func(i *openintentv1.Intent) []string {
 		return []string{i.GetId(), word(i.GetStatus()), i.GetCreatedBy(), clock(i.GetCreatedAt()), i.GetTitle()}
 	})
 }

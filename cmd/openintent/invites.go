@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -23,7 +22,7 @@ type invitesCommand struct {
 // inviteListCommand lists invites.
 type inviteListCommand struct {
 	connection
-	output
+	listing
 	channelArgument
 }
 
@@ -43,7 +42,7 @@ func (c *inviteListCommand) Run(ctx context.Context, to terminal) error {
 			return err
 		}
 		printed := newTable("INVITE", "STATUS", "GUESTS", "OF", "EXPIRES", "LAST USED", "LABEL")
-		return list(c.output, to, printed, listed, func(i *openintentv1.Invite) []string {
+		return listOf(c.listing, to, printed, listed, func(i *openintentv1.Invite) []string {
 			return []string{
 				i.GetId(), inviteStatus(i), strings.Join(i.GetAgents(), ", "), fmt.Sprint(i.GetMaxAgents()),
 				clock(i.GetExpiresAt()), clock(i.GetLastUsedAt()), i.GetLabel(),
@@ -88,11 +87,8 @@ func (c *inviteCreateCommand) Run(ctx context.Context, to terminal) error {
 // joining prints how guests join with an invite.
 func joining(to terminal, issued *openintentv1.IssuedInvite) error {
 	made := issued.GetInvite()
-	about := fmt.Sprintf("The invite %s lets in %d, until %s. Give the other side this line now; nobody can show the key again.\n",
+	to.note("The invite %s lets in %d, until %s. Give the other side this line now; nobody can show the key again.",
 		made.GetId(), made.GetMaxAgents(), clock(made.GetExpiresAt()))
-	if _, err := io.WriteString(to.stderr, about); err != nil {
-		return err
-	}
 	names := made.GetExpectedAgents()
 	if len(names) < int(made.GetMaxAgents()) {
 		names = append(names, "guest-NAME")

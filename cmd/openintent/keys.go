@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +38,7 @@ func (c keyConnection) dial(to terminal) (*openintent.Client, error) {
 // keyListCommand lists keys.
 type keyListCommand struct {
 	keyConnection
-	output
+	listing
 	Status string `enum:"active,expired,revoked,all" default:"active" placeholder:"STATUS" help:"Only keys with this status: active, expired, revoked, or all (active)."`
 }
 
@@ -66,7 +65,7 @@ func (c *keyListCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	printed := newTable("KEY", "STATUS", "ACTS AS", "WHERE", "KIND", "EXPIRES", "LAST USED", "LABEL")
-	return list(c.output, to, printed, listed, func(k *openintentv1.Key) []string {
+	return listOf(c.listing, to, printed, listed, func(k *openintentv1.Key) []string {
 		return []string{
 			k.GetId(), word(k.GetStatus()), actsAs(k), where(k), kind(k), clock(k.GetExpiresAt()), clock(k.GetLastUsedAt()), k.GetLabel(),
 		}
@@ -78,14 +77,14 @@ type keyCreateCommand struct {
 	keyConnection
 	output
 	Label             string        `arg:"" help:"What the key is for, in words for people."`
-	Bind              []string      `placeholder:"AGENT" help:"Agent that the key acts as; may be repeated."`
+	Bind              []string      `field:"agents" placeholder:"AGENT" help:"Agent that the key acts as; may be repeated."`
 	Operator          bool          `help:"Make a key that acts as any agent and as the operator, instead of binding it to agents."`
-	Role              []string      `placeholder:"ROLE" help:"Role that its agents may take, * for any; may be repeated. Without it they may take none."`
-	Intent            []string      `complete:"intents" placeholder:"ID" help:"Intent in which the key works; may be repeated. Without intents and channels it works everywhere."`
-	Channel           []string      `placeholder:"ID" help:"Id of a channel on which the key works; may be repeated."`
+	Role              []string      `field:"roles" placeholder:"ROLE" help:"Role that its agents may take, * for any; may be repeated. Without it they may take none."`
+	Intent            []string      `field:"intents" complete:"intents" placeholder:"ID" help:"Intent in which the key works; may be repeated. Without intents and channels it works everywhere."`
+	Channel           []string      `field:"channels" placeholder:"ID" help:"Id of a channel on which the key works; may be repeated."`
 	ReadOnly          bool          `help:"Make a key that may only read."`
 	Human             bool          `help:"Make the key of a person, who has one agent's name."`
-	Expires           time.Duration `placeholder:"DURATION" help:"For how long the key is valid (without an end)."`
+	Expires           time.Duration `field:"expires_at" placeholder:"DURATION" help:"For how long the key is valid (without an end)."`
 	MessagesPerSecond *int64        `placeholder:"N" help:"How many messages the key may send in a second, 0 for no bound (the server's setting)."`
 	BytesPerSecond    *int64        `placeholder:"N" help:"How many bytes the key may send in a second, 0 for no bound (the server's setting)."`
 	RowsPerSecond     *int64        `placeholder:"N" help:"How many rows the key's calls may add or change in a second, 0 for no bound (the server's setting)."`
@@ -93,8 +92,32 @@ type keyCreateCommand struct {
 	StoredBytesPerSecond *int64 `placeholder:"N" help:"How many bytes the key's calls may store in a second, 0 for no bound (the server's setting)."`
 }
 
+// check refuses flags that do not go together, as the server does, in the words of the command line.
+func (c *keyCreateCommand) check() error {
+	switch scoped := len(c.Intent)+len(c.Channel) > 0; {
+	case len(c.Bind) == 0 && !c.Operator:
+		return usagef("name the agents that the key acts as with --bind AGENT, which may be repeated, or use --operator for a key that may do everything")
+	case c.Operator && len(c.Bind) > 0:
+		return usagef("an operator's key is not bound to agents; leave out --operator or --bind")
+	case c.Operator && c.ReadOnly:
+		return usagef("an operator's key may do everything; use --bind in place of --operator for a key that only reads")
+	case c.Operator && c.Human:
+		return usagef("a person's key is no operator's; use --bind in place of --operator, with the person's agent")
+	case c.Operator && scoped:
+		return usagef("an operator's key works everywhere; leave out --operator, or leave out --intent and --channel")
+	case c.Human && len(c.Bind) != 1:
+		return usagef("a person's key has exactly one agent; use --bind once")
+	case c.Expires < 0:
+		return usagef("--expires must be above zero; leave it out for a key without an end")
+	}
+	return nil
+}
+
 // Run prints the key's secret alone on stdout, for scripts, and the rest on stderr.
 func (c *keyCreateCommand) Run(ctx context.Context, to terminal) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	client, err := c.dial(to)
 	if err != nil {
 		return err
@@ -122,9 +145,7 @@ func (o output) issue(to terminal, issued *openintentv1.IssuedKey, about string)
 		return lines(to, issued)
 	}
 	const once = "Keep its secret now; the server does not keep it and cannot show it again."
-	if _, err := io.WriteString(to.stderr, escaped(about)+" "+once+"\n"); err != nil {
-		return err
-	}
+	to.note("%s %s", about, once)
 	return printLine(to, issued.GetSecret())
 }
 

@@ -103,9 +103,33 @@ func TestKindsOfKeys(t *testing.T) {
 		require.Contains(t, other.stdout, `"secret":"oi_`)
 		require.Empty(t, other.stderr)
 
-		require.Contains(t, operator.refused(t, exitUsage, "keys", "create", "forgotten"), "agents: name the agents")
+		require.Contains(t, operator.refused(t, exitUsage, "keys", "create", "forgotten"), "name the agents that the key acts as with --bind")
 		require.Contains(t, operator.refused(t, exitUsage, "keys", "rotate", "key_x", "--grace", "25h"), "whole seconds up to a day")
 		require.Contains(t, operator.refused(t, exitNotFound, "keys", "revoke", "key_x"), "[KEY_NOT_FOUND]")
 		require.Contains(t, operator.refused(t, exitRefused, "keys", "--agent", "alice"), "[NOT_OPERATOR]")
+	})
+}
+
+// The errors of keys create name its own flags, and not the fields of the API.
+func TestKeysCreateSpeaksItsOwnFlags(t *testing.T) {
+	onlyKeys(t, func(t *testing.T, operator shell) {
+		for says, flags := range map[string][]string{
+			"--bind AGENT, which may be repeated, or use --operator":    {},
+			"leave out --operator or --bind":                            {"--operator", "--bind", "a"},
+			"use --bind in place of --operator for a key":               {"--operator", "--read-only"},
+			"use --bind in place of --operator, with":                   {"--operator", "--human"},
+			"leave out --operator, or leave out --intent and --channel": {"--operator", "--intent", "x"},
+			"a person's key has exactly one agent; use --bind once":     {"--human", "--bind", "a", "--bind", "b"},
+			"--expires must be above zero":                              {"--expires=-1s", "--bind", "a"},
+			"openintent: --bind: this name is reserved":                 {"--bind", "operator"},
+			"openintent: --role: ":                                      {"--bind", "a", "--role", "\x01"},
+			"openintent: --intent: ":                                    {"--bind", "a", "--intent", "\x01"},
+			"openintent: --channel: ":                                   {"--bind", "a", "--channel", "\x01"},
+			"openintent: --rows-per-second: must be":                    {"--bind", "a", "--rows-per-second=-5"},
+		} {
+			said := operator.refused(t, exitUsage, append([]string{"keys", "create", "x"}, flags...)...)
+			require.Contains(t, said, says)
+			require.NotRegexp(t, `\b(agents|roles|intents|channels|expires_at)\b(\[|:)|_per_`, said, "no field of the API")
+		}
 	})
 }

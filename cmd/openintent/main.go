@@ -59,6 +59,7 @@ type commands struct {
 	Version    versionCommand    `cmd:"" group:"This program" help:"Print the version."`
 	Explain    helpCommand       `cmd:"" name:"help" group:"This program" help:"Show how the program, or one of its commands, is used."`
 
+	Quiet       bool             `name:"quiet" short:"q" help:"Say nothing on standard error but warnings and errors: neither progress nor notes."`
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
@@ -101,9 +102,10 @@ func run(ctx context.Context, arguments []string, to terminal) int {
 		// Kong asks to exit for --help while it is still parsing.
 		kong.Exit(func(status int) { exited, code = true, status }),
 		kong.Vars{"version": thisBuild().String()},
+		durations,
 		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Bind(to),
 	)
+	arguments = flagsBehind(parser.Model.Node, arguments)
 	parsed, err := parser.Parse(arguments)
 	if exited {
 		return code
@@ -112,15 +114,27 @@ func run(ctx context.Context, arguments []string, to terminal) int {
 		to.complain(misunderstood(err, arguments))
 		return exitUsage
 	}
-	if err := parsed.Run(); err != nil {
+	to.quiet = isQuiet(parsed)
+	if err := parsed.Run(to); err != nil {
 		var code silent
 		if errors.As(err, &code) {
 			return int(code)
 		}
-		to.complain(err)
+		to.complain(inFlags(err, parsed))
 		return exitCode(err)
 	}
 	return exitOK
+}
+
+// isQuiet reports whether a command line has the program's own flag --quiet.
+func isQuiet(parsed *kong.Context) bool {
+	for _, flag := range parsed.Flags() {
+		if flag.Name == "quiet" {
+			quiet, _ := parsed.FlagValue(flag).(bool)
+			return quiet
+		}
+	}
+	return false
 }
 
 // dropEmptySettings removes environment variables that are set to the empty string. Compose files set a variable to

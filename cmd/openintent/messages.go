@@ -12,7 +12,7 @@ import (
 // messagesCommand lists a channel's messages and, on request, follows the channel.
 type messagesCommand struct {
 	connection
-	output
+	listing
 	channelArgument
 	Follow    bool   `short:"f" help:"Keep printing new messages, until the channel closes or Ctrl-C."`
 	Since     string `placeholder:"MESSAGE|TIME|DURATION" help:"Only messages after this one (msg_...), after this time (RFC 3339), or from this long ago until now (10m)."`
@@ -20,7 +20,6 @@ type messagesCommand struct {
 	Type      string `enum:",request,response,notify,broadcast" default:"" placeholder:"TYPE" help:"Only messages of this type: request, response, notify or broadcast."`
 	To        string `name:"to" placeholder:"ID" help:"Only messages to this agent; not with --follow."`
 	Answering string `placeholder:"MESSAGE" help:"Only responses to this request."`
-	IDs       bool   `name:"ids" help:"Show the messages' references, CHANNEL/MESSAGE."`
 }
 
 // largestPage is how many messages the server returns in one call.
@@ -44,7 +43,7 @@ func (c *messagesCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	printed := c.table()
+	printed := newTable("TIME", "SENDER", "TO", "TYPE", "STATUS", "PAYLOAD")
 	if !c.Follow {
 		return c.page(ctx, client, channel.GetId(), since, func(messages []*openintentv1.Message) error {
 			return c.print(to, printed, messages)
@@ -59,7 +58,7 @@ func (c *messagesCommand) Run(ctx context.Context, to terminal) error {
 
 // since returns the cursor in the server's form.
 func (c *messagesCommand) since() (string, error) {
-	ago, err := time.ParseDuration(c.Since)
+	ago, err := parseDuration(c.Since)
 	if err != nil {
 		return c.Since, nil // a message or a time, which the server interprets
 	}
@@ -168,24 +167,14 @@ func (c *messagesCommand) wants(message *openintent.Message) bool {
 		(c.Answering == "" || c.Answering == message.CorrelationID)
 }
 
-func (c *messagesCommand) table() *table {
-	headings := []string{"TIME", "SENDER", "TO", "TYPE", "STATUS", "PAYLOAD"}
-	if c.IDs {
-		headings = append([]string{"MESSAGE"}, headings...)
-	}
-	return newTable(headings...)
-}
-
 func (c *messagesCommand) print(to terminal, printed *table, messages []*openintentv1.Message) error {
-	return list(c.output, to, printed, messages, func(m *openintentv1.Message) []string {
-		cells := []string{
-			clock(m.GetCreatedAt()), m.GetSender(), recipient(m), word(m.GetMessageType()), word(m.GetStatus()),
-			inline(m.GetPayload()),
-		}
+	return listOf(c.listing, to, printed, messages, func(m *openintentv1.Message) []string {
 		if c.IDs {
-			cells = append([]string{reference(m.GetChannelId(), m.GetId())}, cells...)
+			return []string{reference(m.GetChannelId(), m.GetId())}
 		}
-		return cells
+		return []string{
+			clock(m.GetCreatedAt()), m.GetSender(), recipient(m), word(m.GetMessageType()), word(m.GetStatus()), inline(m.GetPayload()),
+		}
 	})
 }
 

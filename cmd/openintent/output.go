@@ -19,7 +19,7 @@ import (
 
 // output selects the form in which a command prints.
 type output struct {
-	JSON bool `name:"json" help:"Print JSON as the REST API has it, one object per line."`
+	JSON bool `name:"json" xor:"form" help:"Print JSON as the REST API has it, one object per line."`
 }
 
 // lines prints each message as JSON on its own line.
@@ -45,6 +45,25 @@ func list[M proto.Message](o output, to terminal, printed *table, messages []M, 
 		printed.add(row(message)...)
 	}
 	return printed.print(to)
+}
+
+// listing selects the form of a list whose rows begin with an id.
+type listing struct {
+	output
+	IDs bool `name:"ids" xor:"form" help:"Print ids alone, one per line."`
+}
+
+// listOf prints what list prints, or the ids.
+func listOf[M proto.Message](l listing, to terminal, printed *table, messages []M, row func(M) []string) error {
+	if !l.IDs {
+		return list(l.output, to, printed, messages, row)
+	}
+	for _, message := range messages {
+		if err := printLine(to, row(message)[0]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // show prints one message, either with a line for each field or as JSON.

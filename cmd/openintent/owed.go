@@ -11,6 +11,7 @@ import (
 type owedCommand struct {
 	connection
 	output
+	intentFlag
 	Discharge string `placeholder:"MESSAGE" help:"Say that nobody waits for this request any more: its reference, CHANNEL/MESSAGE."`
 	Note      string `placeholder:"TEXT" help:"What to say beside --discharge, in at most 200 characters."`
 }
@@ -37,7 +38,7 @@ func (c *owedCommand) Run(ctx context.Context, to terminal) error {
 	if c.Discharge == "" {
 		return listObligations(ctx, client, openintentv1.ObligationSide_OBLIGATION_SIDE_OWED, c.output, to)
 	}
-	reference := messageArgument{Message: c.Discharge}
+	reference := messageArgument{Message: c.Discharge, intentFlag: c.intentFlag}
 	if err := reference.check(); err != nil {
 		return err
 	}

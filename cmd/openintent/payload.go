@@ -38,10 +38,23 @@ func (p payloadFlags) read(to terminal) (map[string]any, error) {
 		return fromPairs(p.Pairs)
 	}
 	text, err := p.text(to)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case p.isWords():
+		words := shortened(p.Payload, shownWords)
+		return nil, usagef("%q is no JSON object; to send it as text, write --text %q", words, words)
 	}
 	return objectOf(text, "payload")
+}
+
+// shownWords is how much of a text is shown that was given as a payload.
+const shownWords = 60
+
+// isWords reports whether the payload on the command line was meant as text: it does not begin as JSON of several values.
+func (p payloadFlags) isWords() bool {
+	json := strings.TrimLeft(p.Payload, " \t\r\n")
+	return p.Payload != "-" && !strings.HasPrefix(p.Payload, "@") && !strings.HasPrefix(json, "{") && !strings.HasPrefix(json, "[")
 }
 
 // text returns the JSON text, wherever it is given.

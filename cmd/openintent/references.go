@@ -30,14 +30,22 @@ type channelArgument struct {
 
 var channelID = regexp.MustCompile(`^chan_[0-9A-HJKMNP-TV-Z]{26}$`)
 
+// check refuses a name without the intent that has a channel of this name.
+func (c channelArgument) check() error {
+	if c.Intent == "" && !channelID.MatchString(c.Channel) {
+		return usagef("%q is not a channel's id; use --intent to name the intent that has a channel of this name", c.Channel)
+	}
+	return nil
+}
+
 // find returns the channel. When several channels have the name, it returns the open one, or else the one that was
 // created last.
 func (c channelArgument) find(ctx context.Context, client *openintent.Client) (*openintentv1.Channel, error) {
 	if channelID.MatchString(c.Channel) {
 		return called(client.Raw().Channels.GetChannel(ctx, &openintentv1.GetChannelRequest{ChannelId: c.Channel}))
 	}
-	if c.Intent == "" {
-		return nil, usagef("%q is not a channel's id; use --intent to name the intent that has a channel of this name", c.Channel)
+	if err := c.check(); err != nil {
+		return nil, err
 	}
 	listed, err := everyChannel(ctx, client, &openintentv1.ListChannelsRequest{IntentId: c.Intent})
 	if err != nil {
@@ -84,14 +92,14 @@ func (c channelArgument) findOrCreate(
 // reference names a message together with its channel, in one word.
 func reference(channel, message string) string { return channel + "/" + message }
 
-// parseReference reads such a word; the channel is empty when the word names only the message.
+// parseReference reads such a word. The channel may be given by its name; it is empty when the word names only the message.
 func parseReference(text string) (channel, message string, err error) {
 	channel, message, both := strings.Cut(text, "/")
 	switch {
 	case !both && strings.HasPrefix(text, "msg_"):
 		return "", text, nil
-	case both && channelID.MatchString(channel) && strings.HasPrefix(message, "msg_"):
+	case both && channel != "" && strings.HasPrefix(message, "msg_"):
 		return channel, message, nil
 	}
-	return "", "", usagef("%q names no message; give msg_... or chan_.../msg_...", text)
+	return "", "", usagef("%q names no message; give msg_..., CHANNEL/msg_... with the channel's name, or chan_.../msg_...", text)
 }

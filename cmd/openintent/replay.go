@@ -51,9 +51,14 @@ func (c *replayCommand) Run(ctx context.Context, to terminal) error {
 	}
 	defer func() { _ = client.Close() }()
 	raw := client.Raw()
+	_, progress := to.progress()
 	result, err := replay.Run(ctx,
 		replay.Clients{Agents: raw.Agents, Channels: raw.Channels, Messages: raw.Messages, Attention: raw.Attention},
-		replay.Options{IntentID: c.Intent, Agent: c.About, Rules: rules})
+		replay.Options{
+			IntentID: c.Intent, Agent: c.About, Rules: rules,
+			Progress: func(read int) { progress.say("read %d entries of the log", read) },
+		})
+	progress.end()
 	switch {
 	case errors.Is(err, replay.ErrAgentMissing):
 		return usagef("%w, with --about or --agent", err)

@@ -48,6 +48,56 @@ func TestAReplayAgreesWithWhatTheServerSaid(t *testing.T) {
 	})
 }
 
+// An operator's replay has what the server says of each message that the agent received: also where the agent came later and sees nothing
+// from before, where it never came, and before it took its role.
+func TestAReplayHasWhatTheServerSaysAnAgentReceived(t *testing.T) {
+	onChannel(t, func(t *testing.T, alice, bob shell) {
+		r := newRecording(alice, bob)
+		alice.does(t, "channels", "create", "late", "--policy", "explicit", "--member", "alice", "--member", "carol", "--history", "from_join")
+		alice.does(t, "channels", "create", "without", "--policy", "explicit", "--member", "alice", "--member", "carol")
+		r.operator.does(t, "agents", "register", "carol", "--role", "builder")
+		talk := func() {
+			for _, channel := range []string{"data", "late", "without"} {
+				for _, to := range []string{"*", "carol", "role:builder"} {
+					alice.does(t, "notify", channel, to, "--text", "For "+to)
+				}
+				alice.does(t, "ask", channel, "role:builder", "--no-wait", "--text", "Who?")
+			}
+		}
+		talk()
+		r.operator.does(t, "agents", "register", "bob", "--role", "builder")
+		talk()
+		alice.does(t, "channels", "add", "late", "bob")
+		talk()
+
+		var told []string
+		for _, channel := range []string{"data", "late", "without"} {
+			for line := range strings.Lines(r.operator.does(t, "messages", channel, "--json")) {
+				var m struct {
+					ID        string `json:"id"`
+					ChannelID string `json:"channel_id"`
+				}
+				require.NoError(t, json.Unmarshal([]byte(line), &m))
+				said, err := alice.server.Operator().Attention.GetAttention(t.Context(), &openintentv1.GetAttentionRequest{
+					ChannelId: m.ChannelID, MessageId: m.ID, AgentId: new("bob"),
+				})
+				require.NoError(t, err)
+				if said.Policy != nil {
+					told = append(told, reference(m.ChannelID, m.ID))
+				}
+			}
+		}
+		var replayed []string
+		for line := range strings.Lines(r.operator.does(t, "replay", r.intent, "--about", "bob")) {
+			if message, _, _ := strings.Cut(line, " "); strings.HasPrefix(message, "chan_") {
+				replayed = append(replayed, message)
+			}
+		}
+		require.Len(t, told, 8+3)
+		require.ElementsMatch(t, told, replayed)
+	})
+}
+
 // blocksOf returns what each message of a replay asks.
 func blocksOf(t *testing.T, replay string) (blocks []asked) {
 	for line := range strings.Lines(replay) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	openintentv1 "openintent/gen/openintent/v1"
 	openintent "openintent/sdk/go"
@@ -13,12 +14,12 @@ const mostResponses = 1000
 
 // resume waits for the answer to a question that was asked earlier. The question stays open when the time runs out.
 func (c *askCommand) resume(ctx context.Context, client *openintent.Client, to terminal) error {
-	channel, message, err := parseReference(c.Resume)
+	if !strings.Contains(c.Resume, "/") {
+		return usagef("--resume takes CHANNEL/MESSAGE, as --no-wait printed it")
+	}
+	channel, message, err := messageArgument{Message: c.Resume, intentFlag: c.intentFlag}.find(ctx, client)
 	if err != nil {
 		return err
-	}
-	if channel == "" {
-		return usagef("--resume takes chan_.../msg_..., as --no-wait printed it")
 	}
 	if !c.All {
 		response, err := client.ResumeAsk(ctx, channel, message, c.Timeout)

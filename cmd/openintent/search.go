@@ -14,7 +14,7 @@ import (
 // searchCommand finds messages by their words.
 type searchCommand struct {
 	connection
-	output
+	listing
 	Words   []string `arg:"" help:"Words, all of which must occur, and \"phrases\" in double quotes."`
 	Intent  string   `complete:"intents" placeholder:"ID" help:"Only messages of this intent."`
 	Channel string   `placeholder:"CHANNEL" complete:"channels" help:"Only messages of this channel (chan_...)."`
@@ -46,7 +46,7 @@ func (c *searchCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	printed := newTable("MESSAGE", "SENT", "SENDER", "TO", "CHANNEL", "TEXT")
-	err = list(c.output, to, printed, found, func(f *openintentv1.FoundMessage) []string {
+	err = listOf(c.listing, to, printed, found, func(f *openintentv1.FoundMessage) []string {
 		m := f.GetMessage()
 		return []string{
 			reference(m.GetChannelId(), m.GetId()), clock(m.GetCreatedAt()), m.GetSender(), recipient(m), f.GetChannelName(), f.GetSnippet(),
@@ -106,7 +106,7 @@ func momentFrom(flag, text string) (*timestamppb.Timestamp, error) {
 	if text == "" {
 		return nil, nil
 	}
-	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+	if ago, err := parseDuration(text); err == nil && ago >= 0 {
 		return timestamppb.New(time.Now().Add(-ago)), nil
 	}
 	at, err := time.Parse(time.RFC3339Nano, text)

@@ -109,8 +109,8 @@ func misfit(flag *kong.Flag, value *yaml.Node) string {
 	}
 	switch {
 	case of == reflect.TypeFor[time.Duration]():
-		if _, err := time.ParseDuration(value.Value); tag != "!!str" || err != nil {
-			return "must be a duration, such as 30s or 24h"
+		if _, err := parseDuration(value.Value); err != nil || !slices.Contains([]string{"!!str", "!!int", "!!float"}, tag) {
+			return "must be a duration, such as 30 (seconds), 500ms or 24h"
 		}
 	case of.Kind() == reflect.Bool && tag != "!!bool":
 		return "must be true or false"

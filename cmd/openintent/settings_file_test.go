@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/e2e/harness"
+	openintent "openintent/sdk/go"
 	"openintent/server"
 )
 
@@ -88,8 +89,8 @@ func TestASettingsFileThatCannotBeMeantIsRefused(t *testing.T) {
 		{"max-members: secret", "line 1: max-members must be a whole number"},
 		{"max-members: 1.5", "line 1: max-members must be a whole number"},
 		{"max-members: 99999999999999999999", "line 1: max-members must be a whole number"},
-		{"retention: secret", "line 1: retention must be a duration, such as 30s or 24h"},
-		{"retention: 24", "line 1: retention must be a duration"},
+		{"retention: secret", "line 1: retention must be a duration, such as 30 (seconds), 500ms or 24h"},
+		{"retention: true", "line 1: retention must be a duration"},
 		{"- secret", "line 1: it must be a mapping of settings, such as http-addr: 127.0.0.1:8000"},
 		{"secret", "line 1: it must be a mapping"},
 		{"a: 'secret", "is not YAML"},
@@ -148,6 +149,29 @@ func TestTheDocumentsSettingsFileIsOne(t *testing.T) {
 	read := settled(t, shown)
 	require.Equal(t, "closed", read.DefaultAccess)
 	require.False(t, read.Search)
+}
+
+// Every setting of the program is a name of its own: none counts as a misspelt one of a client.
+func TestNoSettingOfTheProgramLooksMisspelt(t *testing.T) {
+	var parsed commands
+	parser, err := kong.New(&parsed, kong.Vars{"version": ""})
+	require.NoError(t, err)
+	var environment []string
+	var look func(node *kong.Node)
+	look = func(node *kong.Node) {
+		for _, flag := range node.Flags {
+			for _, name := range flag.Envs {
+				environment = append(environment, name+"=x")
+			}
+		}
+		for _, child := range node.Children {
+			look(child)
+		}
+	}
+	look(parser.Model.Node)
+	require.Greater(t, len(environment), 50)
+	require.Empty(t, openintent.MisspeltVariables(environment))
+	require.NotEmpty(t, openintent.MisspeltVariables([]string{"OPENINTENT_APIKEY=x"}))
 }
 
 // deploy/settings.yaml lists every setting of the server with its default, so that one can begin with it.

@@ -13,8 +13,8 @@ func TestErrorsAboutSettingsNameWhatWasGiven(t *testing.T) {
 		arguments       []string
 		says            string
 	}{
-		{"", "", []string{"serve", "--retention=soon"}, "openintent: --retention: expected duration"},
-		{"RETENTION", "soon", []string{"serve"}, "openintent: OPENINTENT_RETENTION: expected duration"},
+		{"", "", []string{"serve", "--retention=soon"}, "openintent: --retention: expected a duration"},
+		{"RETENTION", "soon", []string{"serve"}, "openintent: OPENINTENT_RETENTION: expected a duration"},
 		{"", "", []string{"serve", "--retention=0s"}, "openintent: --retention must be above 0\n"},
 		{"RETENTION", "0s", []string{"serve"}, "openintent: OPENINTENT_RETENTION must be above 0\n"},
 		{"RETENTION", "1h", []string{"serve", "--retention=0s"}, "openintent: --retention must be above 0\n"},
@@ -24,7 +24,7 @@ func TestErrorsAboutSettingsNameWhatWasGiven(t *testing.T) {
 		{"", "", []string{"serve", "--tls-key=k.pem", "--tls-cert=c.pem"}, "openintent: --tls-cert cannot be read: open c.pem"},
 		{"", "", []string{"intents", "--server", "nowhere"}, "openintent: --server must be host:port"},
 		{"SERVER", "nowhere", []string{"intents"}, "openintent: OPENINTENT_SERVER must be host:port"},
-		{"PATIENCE", "long", []string{"intents"}, "openintent: OPENINTENT_PATIENCE: expected duration"},
+		{"PATIENCE", "long", []string{"intents"}, "openintent: OPENINTENT_PATIENCE: expected a duration"},
 		{"TLS", "maybe", []string{"intents"}, "openintent: OPENINTENT_TLS must be 1 or 0"},
 	} {
 		clearEnvironment(t)

@@ -45,7 +45,7 @@ func (s shell) connection() []string {
 // run runs a command to its end.
 func (s shell) run(ctx context.Context, arguments ...string) outcome {
 	var stdout, stderr bytes.Buffer
-	exit := run(ctx, append(arguments, s.connection()...), terminal{strings.NewReader(s.stdin), &stdout, &stderr})
+	exit := run(ctx, append(arguments, s.connection()...), terminal{stdin: strings.NewReader(s.stdin), stdout: &stdout, stderr: &stderr})
 	return outcome{exit, stdout.String(), stderr.String()}
 }
 
@@ -78,7 +78,7 @@ func (s shell) begin(ctx context.Context, arguments ...string) *background {
 	}()
 	go func() {
 		var stderr bytes.Buffer
-		exit := run(ctx, append(arguments, s.connection()...), terminal{strings.NewReader(s.stdin), writer, &stderr})
+		exit := run(ctx, append(arguments, s.connection()...), terminal{stdin: strings.NewReader(s.stdin), stdout: writer, stderr: &stderr})
 		_ = writer.Close()
 		b.ended <- outcome{exit: exit, stderr: stderr.String()}
 	}()

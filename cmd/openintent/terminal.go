@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
+	"time"
 
 	"golang.org/x/term"
 )
@@ -14,6 +15,10 @@ import (
 type terminal struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	// quiet leaves out notes and progress.
+	quiet bool
+	// ticks say when progress is shown; nil means at the usual times. Only tests set it.
+	ticks <-chan time.Time
 }
 
 // standardTerminal returns the terminal on which the program was started.
@@ -28,6 +33,9 @@ func (t terminal) warn(format string, arguments ...any) {
 
 // note prints something for people in addition to a command's output.
 func (t terminal) note(format string, arguments ...any) {
+	if t.quiet {
+		return
+	}
 	_, _ = fmt.Fprintln(t.stderr, oneLine(fmt.Sprintf(format, arguments...)))
 }
 
@@ -45,8 +53,10 @@ func (t terminal) colours() bool {
 }
 
 // width returns how many columns a line of standard output has; 0 means any number, as in a file or a pipe.
-func (t terminal) width() int {
-	file, ok := t.stdout.(*os.File)
+func (t terminal) width() int { return widthOf(t.stdout) }
+
+func widthOf(stream any) int {
+	file, ok := stream.(*os.File)
 	if !ok || !isTerminal(file) {
 		return 0
 	}

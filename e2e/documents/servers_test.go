@@ -75,7 +75,9 @@ func startAsShown(t *testing.T, text string) {
 	case <-time.After(harness.Patience):
 		require.FailNow(t, "the server does not listen", "%s\n%s", starting, said)
 	}
-	output, err := exec.Command("bash", "-euc", following).CombinedOutput()
+	follow := exec.Command("bash", "-euc", following)
+	follow.Dir = folder
+	output, err := follow.CombinedOutput()
 	require.NoError(t, err, "%s\n%s", following, output)
 }
 

@@ -97,14 +97,33 @@ func lines(timeline string) (found []string) {
 	return found
 }
 
-// The program that README.md shows for the SDKs works.
-func TestTheProgramOfTheReadme(t *testing.T) {
+// The programs that the pages show in Python work, and print what the pages show.
+func TestTheProgramsOfThePages(t *testing.T) {
 	installed := withPython(t)
-	program := blockBehind(t, page(t, "README.md"), "## In a program", "python")
-	require.NoError(t, os.WriteFile(filepath.Join(installed.folder, "first.py"), []byte(program), 0o600))
 	h := harness.StartProcess(t, harness.Options{})
-	shown := blockBehind(t, page(t, "README.md"), "## In a program", "text")
-	require.Equal(t, shown, installed.output(t, "python first.py", "OPENINTENT_SERVER="+h.GRPCAddress(), "OPENINTENT_API_KEY="+harness.Key))
+	for document, heading := range map[string]string{"README.md": "## In Python", "docs/for-coding-agents.md": "## An agent that answers"} {
+		program := blockBehind(t, page(t, document), heading, "python")
+		require.NoError(t, os.WriteFile(filepath.Join(installed.folder, "first.py"), []byte(program), 0o600))
+		shown := blockBehind(t, page(t, document), heading, "text")
+		require.Equal(t, shown, installed.output(t, "python first.py", "OPENINTENT_SERVER="+h.GRPCAddress(), "OPENINTENT_API_KEY="+harness.Key))
+	}
+}
+
+// The picture on the front page is made by the example as it is.
+func TestTheCrashExampleLosesNothing(t *testing.T) {
+	installed := withPython(t)
+	picture := filepath.Join(t.TempDir(), "crash.svg")
+	programs := t.TempDir()
+	for name, source := range map[string]string{"openintent": "./cmd/openintent", "asker": "./examples/crash/asker", "record": "./examples/crash/record"} {
+		harness.Prepare(t, root, "go", "build", "-o", filepath.Join(programs, name), source)
+	}
+	said := installed.output(t, filepath.Join(programs, "record")+" -server "+filepath.Join(programs, "openintent")+" -asker "+
+		filepath.Join(programs, "asker")+" -python python -output "+picture)
+	require.Contains(t, said, blockBehind(t, page(t, "examples/README.md"), "## Crash", "text"))
+	require.Contains(t, said, "kill -9 the server")
+	drawn, err := os.ReadFile(picture)
+	require.NoError(t, err)
+	require.Contains(t, string(drawn), "none lost, none twice")
 }
 
 // All packages have the same version, and the documents name that version.

@@ -7,15 +7,16 @@ program. The key has the profile for this package (`;sdk`) and acts as any agent
 """
 
 import asyncio
+import logging
 import sys
 import threading
 from datetime import datetime, timedelta, timezone
 
 from openintent import AsyncOpenIntentClient, OpenIntentClient
-from openintent.agents import BaseAgent
+from openintent.agents import BaseAgent, on_message
 from openintent.exceptions import ConflictError, LeaseConflictError, NotFoundError, OpenIntentError, ValidationError
 from openintent.models import EventType, IntentLease, IntentStatus
-from openintent.streaming import SSEStream
+from openintent.streaming import SSEEventType, SSEStream
 
 BASE, KEY = sys.argv[1], sys.argv[2]
 
@@ -308,6 +309,36 @@ def check_async_client():
                 assert await asker.list_channels(intent.id) == []
 
     asyncio.run(talk())
+
+
+def check_on_message_is_never_called():
+    """The page about the package says so, and why."""
+    called, failed = [], threading.Event()
+
+    class Listener(BaseAgent):
+        _agent_id = "bob"
+
+        @on_message()
+        async def heard(self, message):
+            called.append(message)
+
+    class Failures(logging.Handler):
+        def emit(self, record):
+            if "Error handling event channel_message: ACCESS_REQUESTED" in record.getMessage():
+                failed.set()
+
+    log, handler = logging.getLogger("openintent.agents"), Failures()
+    log.addHandler(handler)
+    log.propagate = False
+    listener = Listener(base_url=BASE, api_key=KEY)
+    threading.Thread(target=listener.run, daemon=True).start()
+    _, channel = new_channel()
+    while not failed.wait(0.1):  # the listener's stream may begin after the first message
+        alice.send_message(channel["id"], "alice", to="bob", payload={"anybody": "there?"})
+    listener.stop()
+    log.removeHandler(handler)
+    assert called == []
+    assert not hasattr(SSEEventType, "ACCESS_REQUESTED")
 
 
 def check_channels_of_an_agent_class():

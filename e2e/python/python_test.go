@@ -2,7 +2,6 @@ package python
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -51,35 +50,24 @@ func TestThePublishedPackageWorksUnmodified(t *testing.T) {
 	})
 }
 
-// The snippet in the package's documentation works unchanged.
-func TestTheDocumentedSnippetWorks(t *testing.T) {
+// The two programs of the package's page work unchanged: one answers the other.
+func TestTheDocumentedProgramsWork(t *testing.T) {
 	page, err := os.ReadFile("../../docs/published-python-package.md")
 	require.NoError(t, err)
-	snippet := regexp.MustCompile("(?s)```python\n(.*?)```").FindSubmatch(page)
-	require.NotNil(t, snippet)
+	shown := regexp.MustCompile("(?s)```python\n(.*?)```\n(?:```text\n(.*?)```)?").FindAllStringSubmatch(string(page), -1)
+	require.Len(t, shown, 2, "one answers, and one asks")
 	h := harness.StartProcess(t, harness.Options{APIKeys: "my-key;sdk"})
-	program := strings.ReplaceAll(string(snippet[1]), "http://127.0.0.1:8000", h.BaseURL())
-	go answerTheFirstRequest(t, h.With("my-key", "data-agent"))
-	require.Equal(t, "{'version': 'v2.3'}\n", run(t, "-c", program+"\nprint(answer['payload'])"))
-}
+	program := func(n int) string { return strings.ReplaceAll(shown[n][1], "http://127.0.0.1:8000", h.BaseURL()) }
 
-// answerTheFirstRequest waits until there is a request to the caller on any channel, and answers it.
-func answerTheFirstRequest(t *testing.T, caller *harness.Caller) {
-	type thing struct{ ID string }
-	for t.Context().Err() == nil {
-		var intents struct{ Intents []thing }
-		caller.REST(t, "GET", "/v1/intents", "").Decode(t, &intents)
-		for _, intent := range intents.Intents {
-			var channels, requests []thing
-			caller.REST(t, "GET", "/v1/intents/"+intent.ID+"/channels", "").Decode(t, &channels)
-			for _, channel := range channels {
-				messages := fmt.Sprintf("/v1/channels/%s/messages", channel.ID)
-				caller.REST(t, "GET", messages+"?to="+caller.Agent, "").Decode(t, &requests)
-				if len(requests) > 0 {
-					caller.REST(t, "POST", messages+"/"+requests[0].ID+"/reply", `{"payload":{"version":"v2.3"}}`)
-					return
-				}
-			}
-		}
-	}
+	python, err := harness.Python()
+	require.NoError(t, err)
+	answering := exec.CommandContext(t.Context(), python, "-c", program(0))
+	var trouble strings.Builder
+	answering.Stderr = &trouble
+	require.NoError(t, answering.Start())
+	t.Cleanup(func() { _ = answering.Wait() }) // it runs until the test's context ends
+	require.Eventually(t, func() bool {
+		return strings.Contains(string(h.Operator().REST(t, "GET", "/metrics", "").Body), "\nopenintent_streams_open 1\n")
+	}, patience, 10*time.Millisecond, "the answering side follows")
+	require.Equal(t, shown[1][2], run(t, "-c", program(1)))
 }

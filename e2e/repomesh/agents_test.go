@@ -49,6 +49,8 @@ func TestAModelHasTheActionsAsTools(t *testing.T) {
 		var names []string
 		for _, tool := range listed.Tools {
 			names = append(names, tool.Name)
+			require.NotNil(t, tool.Annotations, tool.Name)
+			tool.Annotations = nil // harnesses keep them for themselves
 		}
 		require.ElementsMatch(t, []string{
 			"event.log", "event.list", "event.inbox", "event.search", "event.thread", "lock.acquire", "lock.renew", "lock.release",

@@ -2,6 +2,7 @@ package sdks_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -215,7 +216,16 @@ func TestWhatAHandlerReturnsIsAnObjectOrAFailure(t *testing.T) {
 			_, err := ask(want)
 			require.ErrorAs(t, err, &failed, want)
 			require.Contains(t, failed.Message, text)
+			require.Equal(t, want == "text", errors.Is(err, openintent.ErrPayload), "%s", want)
 		}
+		_, err = channel.Ask(t.Context(), "worker", map[string]any{"want": 1})
+		require.ErrorIs(t, err, openintent.ErrPayload)
+		require.ErrorContains(t, err, "worker failed: the payload is not a sdks_test.question: ")
+		var unfit *openintent.PayloadError
+		_, err = openintent.AskAs[struct{ Text int }](t.Context(), channel, openintent.Question{To: "worker", Payload: question{"early"}})
+		require.ErrorAs(t, err, &unfit)
+		require.Equal(t, "worker", unfit.Agent)
+		require.ErrorIs(t, err, openintent.ErrInvalidArgument)
 		agent.leave(t)
 	})
 }

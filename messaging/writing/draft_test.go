@@ -187,5 +187,5 @@ func TestDraftWithoutKeyIsNotSealed(t *testing.T) {
 
 func TestScopesAreApart(t *testing.T) {
 	byID, byName := Draft{ChannelID: "talk"}, Draft{Name: "talk"}
-	require.NotEqual(t, byID.scope(), byName.scope())
+	require.NotEqual(t, byID.Scope(), byName.Scope())
 }

@@ -1,7 +1,6 @@
 package openintent
 
 import (
-	"crypto/tls"
 	"net"
 	"net/netip"
 	"strconv"
@@ -59,12 +58,4 @@ func (a Address) DefaultKey() string {
 		return DevelopmentKey
 	}
 	return ""
-}
-
-// secured returns the TLS configuration for the address when the caller has given none; nil for no TLS.
-func (a Address) secured(otherwise bool) *tls.Config {
-	if a.Scheme == "https" || a.Scheme == "" && otherwise {
-		return &tls.Config{MinVersion: tls.VersionTLS12}
-	}
-	return nil
 }

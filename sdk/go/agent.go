@@ -41,6 +41,9 @@ type AgentOptions struct {
 	Digest time.Duration
 	// MaxChars is how many characters a digest has at most, from 500 to 20,000; 2,000 when it is 0. It goes only together with Digest.
 	MaxChars int
+	// ConnectTimeout is how long Run waits for the first connection to its server; 0 for ever, which it says in its log.
+	// Address.LocalConnectTimeout is what fits a program that a person waits for. Run then returns ErrUnavailable.
+	ConnectTimeout time.Duration
 	// Ready is called once Run receives: messages that are sent after that reach the agent.
 	Ready func()
 	// Log receives what the agent has to say: that it is connected, stands by, takes over or leaves, that the server
@@ -88,7 +91,12 @@ func (c *Client) Agent(options AgentOptions) *Agent {
 	if options.Log == nil {
 		options.Log = slog.Default()
 	}
-	return &Agent{client: c.As(options.ID), options: options, note: statusNote{changed: make(chan struct{}, 1)}}
+	client := c.As(options.ID)
+	if client.options.OnRetry == nil {
+		client.options.OnRetry = func(error) {} // its log says it
+	}
+	client.options.ConnectTimeout = 0 // which is for the start
+	return &Agent{client: client, options: options, note: statusNote{changed: make(chan struct{}, 1)}}
 }
 
 // Client acts as the agent.
@@ -147,13 +155,17 @@ func (a *Agent) matching(message *Message) (matching []Handler) {
 }
 
 // Run registers the agent, receives and answers until the context ends, and then leaves: it accepts nothing new,
-// waits up to Drain for running handlers, sends their answers and returns nil. It reconnects as often as necessary;
-// only a failure that a retry cannot fix (ErrUnauthenticated, ErrPermissionDenied, ErrInvalidArgument) ends it.
+// waits up to Drain for running handlers, sends their answers and returns nil. It waits for its server for ever, unless
+// ConnectTimeout bounds that, and reconnects as often as necessary; only a failure that a retry cannot fix
+// (ErrUnauthenticated, ErrPermissionDenied, ErrInvalidArgument, and at the start a failure of TLS) ends it.
 // Several processes may run one agent: one receives, and the others take over when it ends.
 func (a *Agent) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	this := &run{cancel: cancel, ended: make(chan struct{})}
+	if err := checkAgentID("AgentOptions.ID", a.options.ID); err != nil {
+		return err
+	}
 	a.mutex.Lock()
 	if a.options.ID == "" || a.running != nil {
 		a.mutex.Unlock()

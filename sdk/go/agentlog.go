@@ -10,8 +10,12 @@ import (
 )
 
 const (
-	// stillFailing is the least time between two warnings about a server that stays away.
-	stillFailing = time.Minute
+	// firstReminder is how long after the first warning about a server that stays away the second one comes. Each later one
+	// comes after twice as long as the one before, and after longestReminder at most.
+	firstReminder   = 10 * time.Second
+	longestReminder = time.Hour
+	// betweenRefusals is the least time between two warnings about calls that the server refuses.
+	betweenRefusals = time.Minute
 	// rememberedChannels is how many names of channels without a handler are remembered, so that each is told once.
 	rememberedChannels = 1000
 )
@@ -28,6 +32,7 @@ type agentLog struct {
 	connected, everConnected bool
 	gaveUp                   bool
 	failingSince, lastSaid   time.Time // zero while nothing fails
+	reminder                 time.Duration
 	unhandled                *recent
 }
 
@@ -82,18 +87,22 @@ func (l *agentLog) lost(err error) {
 func (l *agentLog) failed(err error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	now, what := l.now(), ""
+	now, what, least := l.now(), "", l.reminder
+	if l.connected {
+		least = betweenRefusals
+	}
 	switch {
 	case l.connected && retryable(err):
 		return
 	case !l.connected && l.failingSince.IsZero():
-		l.failingSince = now
+		l.failingSince, l.reminder = now, firstReminder
 		what = fmt.Sprintf(" cannot reach the server at %s", l.address)
-	case now.Sub(l.lastSaid) < stillFailing:
+	case now.Sub(l.lastSaid) < least:
 		return
 	case l.connected:
 		what = fmt.Sprintf(" was refused by the server at %s", l.address)
 	default:
+		l.reminder = min(2*l.reminder, longestReminder)
 		what = fmt.Sprintf(" has not reached the server at %s for %s", l.address, now.Sub(l.failingSince).Truncate(time.Second))
 	}
 	l.lastSaid = now
@@ -150,6 +159,12 @@ func (l *agentLog) handlerFailed(message *Message, err error, stack []byte) {
 	}
 	l.say(slog.LevelError, fmt.Sprintf(": the handler for channel %q failed on message %s: %s", message.ChannelName, message.ID, textOf(err)),
 		facts...)
+}
+
+// unfit tells that the payload of a message, or what a handler returned, does not have the form that it must have.
+func (l *agentLog) unfit(message *Message, what string, err error) {
+	l.say(slog.LevelError, fmt.Sprintf(": %s message %s on channel %q does not fit: %s", what, message.ID, message.ChannelName, textOf(err)),
+		factsOf(message, err)...)
 }
 
 // digestFailed tells that a handler of digests failed, with the stack when it panicked.

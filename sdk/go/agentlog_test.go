@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -215,7 +216,7 @@ func TestAnAgentSaysThatItsConnectionWasLostAndIsBack(t *testing.T) {
 	log.next(t, slog.LevelInfo, "agent data is connected to "+address+" again and stands by: another process receives for it")
 }
 
-func TestAnAgentWarnsOfAServerThatIsAwayAtMostOnceAMinute(t *testing.T) {
+func TestAnAgentWarnsOfAServerThatIsAwayAtGrowingIntervals(t *testing.T) {
 	log := newLogged()
 	client := newClient(nil, Options{Server: "desk:1"})
 	said := newAgentLog(client.Agent(AgentOptions{ID: "data", Log: log.logger()}))
@@ -224,12 +225,13 @@ func TestAnAgentWarnsOfAServerThatIsAwayAtMostOnceAMinute(t *testing.T) {
 	away := FromError(refusal(t, codes.Unavailable, ""))
 	said.failed(away)
 	log.next(t, slog.LevelWarn, "agent data cannot reach the server at desk:1 and keeps trying: UNAVAILABLE: what was wrong")
-	for range 4 {
-		now = now.Add(30 * time.Second)
+	for range (2*3600 + 25*60 + 15) / 5 {
+		now = now.Add(5 * time.Second)
 		said.failed(away)
 	}
-	log.next(t, slog.LevelWarn, "agent data has not reached the server at desk:1 for 1m0s and keeps trying: UNAVAILABLE")
-	log.next(t, slog.LevelWarn, "agent data has not reached the server at desk:1 for 2m0s and keeps trying: UNAVAILABLE")
+	for _, after := range []string{"10s", "30s", "1m10s", "2m30s", "5m10s", "10m30s", "21m10s", "42m30s", "1h25m10s", "2h25m10s"} {
+		log.next(t, slog.LevelWarn, "agent data has not reached the server at desk:1 for "+after+" and keeps trying: UNAVAILABLE")
+	}
 	said.announced(false)
 	log.next(t, slog.LevelInfo, "agent data is connected to desk:1 and receives")
 	said.failed(away)
@@ -304,6 +306,26 @@ func TestAnAgentSaysThatAHandlerFailed(t *testing.T) {
 		line = log.next(t, slog.LevelError, `agent data: the handler for channel "fails" failed on message m2`+kind.String()+`: no ink`)
 		require.Equal(t, 1, strings.Count(line, "\n"))
 	}
+}
+
+func TestAnAgentSaysInOneLineThatAPayloadDoesNotFit(t *testing.T) {
+	log, server := newLogged(), newPost()
+	address, _ := server.open(t, "")
+	type question struct{ Table int }
+	start(t, address, log, AgentOptions{}, func(agent *Agent) {
+		agent.OnMessage("typed", HandleAs(func(context.Context, question, *Message) (any, error) { return nil, nil }))
+		agent.OnMessage("text", func(context.Context, *Message) (any, error) { return "no object", nil })
+	})
+	server.deliveries <- announcement(false)
+	log.next(t, slog.LevelInfo, "receives")
+	typed := onChannel(1, "m1", "typed")
+	typed.Message.Sender, typed.Message.Payload = "ann", &structpb.Struct{Fields: map[string]*structpb.Value{"Table": structpb.NewStringValue("x")}}
+	server.deliveries <- typed
+	line := log.next(t, slog.LevelError, `agent data: the payload of message m1 on channel "typed" does not fit: the payload is not a openintent.question: `)
+	require.Contains(t, line, "(message m1 from ann)")
+	require.NotContains(t, line, "stack")
+	server.deliveries <- onChannel(2, "m2", "text")
+	log.next(t, slog.LevelError, `agent data: what the handler returned for message m2 on channel "text" does not fit: `)
 }
 
 func TestAnAgentSaysInOneLineThatAnAnswerCameTooLate(t *testing.T) {

@@ -36,6 +36,8 @@ type Question struct {
 	Metadata     map[string]any
 	// Sender names another agent as the sender, which only the operator may do.
 	Sender string
+	// FailFast refuses the question, and sends nothing, if nobody is there to answer: ErrFailedPrecondition with the reason NOBODY_THERE.
+	FailFast bool
 	// IdempotencyKey is made by the client when it is empty.
 	IdempotencyKey string
 	Conversation
@@ -123,7 +125,7 @@ func (c *Client) Ask(ctx context.Context, channelID string, q Question) (*Messag
 		ChannelId: channelID, Sender: optional(q.Sender), To: q.To, Payload: a.payload, Metadata: metadata,
 		IdempotencyKey: a.key, ParentId: optional(q.ParentID), Subject: optional(q.Subject), Kind: optional(q.Kind),
 		TaskId: optional(q.TaskID), Priority: priorities.number(q.Priority), Mentions: mentionsOf(q.Mentions), Collect: q.Collect.Value(), Obligation: q.Obligation.wire(),
-		Directedness: directednesses.number(q.Directedness), Policy: policies.number(q.Policy),
+		Directedness: directednesses.number(q.Directedness), Policy: policies.number(q.Policy), FailFast: &q.FailFast,
 	}
 	answer, err := asked(ctx, c, a, func(ctx context.Context, option grpc.CallOption) (*openintentv1.Message, error) {
 		request.TimeoutSeconds = a.seconds()
@@ -172,6 +174,7 @@ func (c *Client) askAll(
 		MinResponses: countOf(enough), IdempotencyKey: a.key, ParentId: optional(q.ParentID), Subject: optional(q.Subject),
 		Kind: optional(q.Kind), TaskId: optional(q.TaskID), Priority: priorities.number(q.Priority), Mentions: mentionsOf(q.Mentions),
 		Collect: q.Collect.Value(), Obligation: q.Obligation.wire(), Directedness: directednesses.number(q.Directedness), Policy: policies.number(q.Policy),
+		FailFast: &q.FailFast,
 	}
 	answer, err := asked(ctx, c, a, func(ctx context.Context, option grpc.CallOption) (*openintentv1.AskAllResponse, error) {
 		request.TimeoutSeconds = a.seconds()

@@ -19,8 +19,6 @@ import (
 const (
 	// reasonNotGRPC is the reason of the error for an address where something else than gRPC answers.
 	reasonNotGRPC = "NOT_GRPC"
-	// reasonNoTLS is the reason of the error for a server that speaks no TLS, or whose certificate is not trusted.
-	reasonNoTLS = "TLS_FAILED"
 	// reasonOutcomeUnknown is the reason of the server's error for a call that may have taken effect.
 	reasonOutcomeUnknown = "OUTCOME_UNKNOWN"
 	reasonKeyMissing     = "API_KEY_MISSING"
@@ -118,13 +116,16 @@ func (o Options) advised(err error) error {
 		e.Reason == "" && strings.HasPrefix(e.Message, "unexpected HTTP status code received from server: 404"):
 		return &Error{Code: "UNAVAILABLE", Reason: reasonNotGRPC, cause: err, Message: fmt.Sprintf(
 			"%s does not speak gRPC; it looks like the REST address. Give the gRPC address (%s by default).", o.Server, defaultServer)}
-	case e.Reason == "" && strings.HasPrefix(e.Message, "authentication handshake failed: tls: "):
-		return &Error{Code: "UNAVAILABLE", Reason: reasonNoTLS, cause: err, Message: fmt.Sprintf(
-			"TLS with the server at %s failed: %s", o.Server, strings.TrimPrefix(e.Message, "authentication handshake failed: tls: "))}
 	case e.Reason == reasonKeyUnknown && o.APIKey == DevelopmentKey:
 		e.Message = fmt.Sprintf("The server at %s does not know %s, the key for a server on this machine when no other is given. %s",
 			o.Server, DevelopmentKey, howToGiveAKey)
 		return e
+	}
+	for _, explain := range []func(*Error) *Error{o.notConnected, o.tlsFailed} {
+		if said := explain(e); said != nil {
+			said.cause = err
+			return said
+		}
 	}
 	return err
 }

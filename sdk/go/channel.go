@@ -111,8 +111,12 @@ func (c *Client) channel(ch *openintentv1.Channel) *Channel {
 }
 
 // Open returns the intent's open channel of this name, or creates it with the options. When several callers do so
-// simultaneously, they all get the same channel.
+// simultaneously, they all get the same channel. When intentID is empty, it is the client's own intent.
 func (c *Client) Open(ctx context.Context, intentID, name string, options ChannelOptions) (*Channel, error) {
+	intentID, err := c.options.intent("Open", intentID)
+	if err = errors.Join(err, checkChannelName(name)); err != nil {
+		return nil, err
+	}
 	for {
 		channels, err := c.ListChannels(ctx, intentID)
 		if err != nil {
@@ -131,7 +135,12 @@ func (c *Client) Open(ctx context.Context, intentID, name string, options Channe
 }
 
 // CreateChannel creates a channel. It returns ErrChannelNameTaken when an open channel has the name.
+// When intentID is empty, it is the client's own intent.
 func (c *Client) CreateChannel(ctx context.Context, intentID, name string, options ChannelOptions) (*Channel, error) {
+	intentID, err := c.options.intent("CreateChannel", intentID)
+	if err = errors.Join(err, checkChannelName(name)); err != nil {
+		return nil, err
+	}
 	request := &openintentv1.CreateChannelRequest{
 		IntentId: intentID, Name: name, Members: options.Members, MemberPolicy: memberPolicies.number(options.MemberPolicy),
 		TaskId: optional(options.TaskID), Dictatable: options.Dictatable,
@@ -181,6 +190,10 @@ func (c *Client) ownChannel(ctx context.Context, intentID, name string, taken er
 
 // ListChannels lists an intent's channels, open ones first.
 func (c *Client) ListChannels(ctx context.Context, intentID string) ([]*Channel, error) {
+	intentID, err := c.options.intent("ListChannels", intentID)
+	if err != nil {
+		return nil, err
+	}
 	listed, err := repeated(ctx, c, func(ctx context.Context) ([]*openintentv1.Channel, error) {
 		return c.everyChannel(ctx, intentID, nil)
 	})

@@ -23,6 +23,7 @@ const maxReceived = 512 << 20
 type Client struct {
 	connection *grpc.ClientConn
 	options    Options
+	outage     *outage // of all clients on the connection
 	calls      identified
 	// The calls of raw are single attempts, and those of patient are made again while the server is away.
 	raw, patient Raw
@@ -58,6 +59,7 @@ func Dial(options Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	warnOfVariables(options.log())
 	transport := insecure.NewCredentials()
 	if options.TLS != nil {
 		transport = credentials.NewTLS(options.TLS)
@@ -67,7 +69,7 @@ func Dial(options Options) (*Client, error) {
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReceived)),
 		// The calls have their own patience, so the client must notice soon that a server is back.
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: firstWait, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
+			Backoff:           backoff.Config{BaseDelay: firstWait, Multiplier: 1.6, Jitter: 0.2, MaxDelay: options.longestBackoff()},
 			MinConnectTimeout: 5 * time.Second,
 		}),
 		// A ping detects a connection that died silently while something waits on it. The server allows one ping
@@ -89,7 +91,7 @@ func newClient(connection *grpc.ClientConn, options Options) *Client {
 		pairs = append(pairs, "x-agent-id", options.AgentID)
 	}
 	calls := identified{connection, pairs, options}
-	client := &Client{connection: connection, options: options, calls: calls, raw: rawOf(calls)}
+	client := &Client{connection: connection, options: options, outage: &outage{}, calls: calls, raw: rawOf(calls)}
 	client.patient = rawOf(patientCalls{calls, client})
 	return client
 }
@@ -120,7 +122,9 @@ func rawOf(calls grpc.ClientConnInterface) Raw {
 func (c *Client) As(agent string) *Client {
 	options := c.options
 	options.AgentID = agent
-	return newClient(c.connection, options)
+	other := newClient(c.connection, options)
+	other.outage = c.outage
+	return other
 }
 
 // Server returns the server's address, as host:port.
@@ -132,6 +136,9 @@ func (c *Client) Connection() grpc.ClientConnInterface { return c.calls }
 
 // AgentID returns the agent that the client acts as; "" when the key decides.
 func (c *Client) AgentID() string { return c.options.AgentID }
+
+// IntentID returns the intent of calls that name none; "" when there is none.
+func (c *Client) IntentID() string { return c.options.IntentID }
 
 // Raw returns the generated clients.
 func (c *Client) Raw() Raw { return c.patient }
@@ -150,6 +157,9 @@ type identified struct {
 }
 
 func (c identified) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
+	if err := checkBounds(args); err != nil {
+		return err
+	}
 	err := c.ClientConnInterface.Invoke(metadata.AppendToOutgoingContext(ctx, c.pairs...), method, args, reply, options...)
 	return c.options.advised(err)
 }

@@ -45,6 +45,9 @@ var (
 	// ErrClaimLost means that an agent does not hold the claim any more. It is also the cause for which the context of a lost
 	// Claim ends.
 	ErrClaimLost = errors.New("the claim is lost")
+	// ErrPayload means that a payload cannot be sent, or does not have the form that a type asks for: a *PayloadError, or a
+	// *RemoteError of an agent that says so.
+	ErrPayload = errors.New("payload")
 )
 
 // codesOf maps the canonical codes to their names, which Error.Code contains.
@@ -69,11 +72,14 @@ var sentinelsByReason = map[string]error{
 	"INTENT_NOT_FOUND": ErrIntentNotFound, "NOT_A_MEMBER": ErrNotAMember, "TARGET_NOT_A_MEMBER": ErrTargetNotAMember,
 	"SENDER_MISMATCH": ErrSenderMismatch, "CHANNEL_NAME_TAKEN": ErrChannelNameTaken,
 	"CLAIMED": ErrClaimed, "ANSWERED": ErrAnswered, "CLAIM_REQUIRED": ErrClaimRequired, "CLAIM_LOST": ErrClaimLost,
+	reasonPayload: ErrPayload,
 }
 
 const (
 	reasonTimeout = "MESSAGE_TIMEOUT"
 	reasonClosed  = "CHANNEL_CLOSED"
+	// reasonPayload is the reason of a PayloadError; no server uses it.
+	reasonPayload = "INVALID_PAYLOAD"
 	// reasonHandlerFailed is the reason of a RemoteError; no server uses it.
 	reasonHandlerFailed = "HANDLER_FAILED"
 	// messageIDKey names the request's id in an error's metadata.
@@ -95,6 +101,8 @@ type Error struct {
 
 	retryAfter time.Duration
 	cause      error
+	// unconnected is set when there was no connection, so that the server knows nothing of the call.
+	unconnected bool
 }
 
 // Violation is a wrong field, and why it is wrong.
@@ -156,6 +164,35 @@ type RemoteError struct {
 
 func (e *RemoteError) Error() string {
 	return fmt.Sprintf("%s failed: %s", e.Response.Sender, e.Message)
+}
+
+// Is finds ErrPayload when the other side found a payload that does not fit.
+func (e *RemoteError) Is(target error) bool {
+	return target == ErrPayload && e.Type == kindOf(&PayloadError{})
+}
+
+// PayloadError means that a payload does not have the form that a type asks for.
+type PayloadError struct {
+	// Agent sent the payload, with the message of this id. Both are "" for what a handler of this program returned.
+	Agent, MessageID string
+	// Problem says what does not fit.
+	Problem string
+}
+
+func (e *PayloadError) Error() string {
+	if e.Agent == "" {
+		return e.Problem
+	}
+	return fmt.Sprintf("%s (message %s from %s)", e.Problem, e.MessageID, e.Agent)
+}
+
+// Unwrap returns the error as an *Error with the code INVALID_ARGUMENT and the reason INVALID_PAYLOAD.
+func (e *PayloadError) Unwrap() error {
+	refused := invalidPayload(e.Problem)
+	if refused.Message = e.Error(); e.MessageID != "" {
+		refused.Metadata = map[string]string{messageIDKey: e.MessageID}
+	}
+	return refused
 }
 
 // Unwrap returns the failure as an *Error with the code UNKNOWN and the reason HANDLER_FAILED.

@@ -7,6 +7,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	openintentv1 "openintent/gen/openintent/v1"
 )
 
 // leavingReceiver returns a receiver that has handled the message found, which is newer than the subscription, and old, which is not.
@@ -65,5 +69,50 @@ func TestADeliveryThatComesWhileItsMessageIsHandledIsNotWaitedFor(t *testing.T) 
 		started := time.Now()
 		r.awaitDeliveries()
 		require.Equal(t, started, time.Now())
+	})
+}
+
+// inbox is a server that has these requests in the inbox.
+type inbox struct {
+	openintentv1.MessageServiceClient
+	items []*openintentv1.InboxItem
+}
+
+func (i inbox) GetInbox(context.Context, *openintentv1.GetInboxRequest, ...grpc.CallOption) (*openintentv1.Inbox, error) {
+	return &openintentv1.Inbox{Items: i.items}, nil
+}
+
+// What the subscription has as well is left to the stream, which knows the attempt.
+func TestTheStreamComesBeforeTheInbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		subscribedAt := time.Now()
+		request := func(id string, at time.Time) *openintentv1.InboxItem {
+			return &openintentv1.InboxItem{Message: &openintentv1.Message{
+				Id: id, MessageType: openintentv1.MessageType_MESSAGE_TYPE_REQUEST, CreatedAt: timestamppb.New(at),
+			}}
+		}
+		r := newReceiver(newClient(nil, Options{}).Agent(AgentOptions{ID: "agent", Concurrency: 3}))
+		r.client.raw.Messages = inbox{items: []*openintentv1.InboxItem{
+			request("older", subscribedAt.Add(-time.Second)), request("newer", subscribedAt.Add(time.Second)),
+		}}
+		r.life, r.end = context.WithCancel(t.Context())
+		defer r.end()
+		r.done = newAcknowledger(r)
+		r.subscription.Store(subscribed{"sub", subscribedAt})
+		r.agent.OnMessage("", func(ctx context.Context, message *Message) (any, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		require.NoError(t, r.beginWork(r.life, takeOver))
+		require.Contains(t, r.known, "older")
+		require.NotContains(t, r.known, "newer")
+		begun := time.Now()
+		require.Same(t, takeRest, <-r.pending)
+		require.Equal(t, streamFirst, time.Since(begun))
+		require.NoError(t, r.beginWork(r.life, takeRest))
+		require.Contains(t, r.known, "newer", "the stream has not brought it")
+		r.end()
+		r.working.Wait()
+		r.helping.Wait()
 	})
 }

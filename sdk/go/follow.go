@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"strconv"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -62,6 +63,8 @@ type Following struct {
 	cancel   context.CancelFunc
 	stream   stream
 	position int64
+	begun    time.Time
+	began    bool // the server has accepted a stream
 	seen     *recent
 	waits    *waits
 }
@@ -75,7 +78,7 @@ type stream = grpc.ServerStreamingClient[openintentv1.SubscribeResponse]
 // Follow begins to follow the channel and returns once the server has accepted: Messages yields everything that is
 // sent after that. Close ends it.
 func (c *Channel) Follow(ctx context.Context, options FollowOptions) (*Following, error) {
-	f := &Following{client: c.client, channel: c.ID, seen: newRecent(remembered), waits: newWaits(), position: -1}
+	f := &Following{client: c.client, channel: c.ID, seen: newRecent(remembered), waits: c.client.newWaits(), position: -1}
 	f.ctx, f.cancel = context.WithCancel(ctx)
 	if options.After != nil {
 		f.position = *options.After
@@ -89,10 +92,12 @@ func (c *Channel) Follow(ctx context.Context, options FollowOptions) (*Following
 	if options.Annotations {
 		f.include = append(f.include, includeAnnotations)
 	}
+	f.begun = time.Now()
 	if err := f.connect(); err != nil {
 		f.cancel()
 		return nil, err
 	}
+	f.began = true
 	return f, nil
 }
 
@@ -133,6 +138,7 @@ func (f *Following) connect() error {
 	for {
 		err := f.open()
 		if err == nil {
+			f.client.outage.over()
 			return nil
 		}
 		if err := f.wait(err); err != nil {
@@ -149,8 +155,13 @@ func (f *Following) wait(err error) error {
 	if err = FromError(err); !retryable(err) {
 		return err
 	}
-	f.client.options.retries(err)
-	return pause(f.ctx, f.waits.next(err))
+	wait := f.waits.next(err)
+	timeout := f.client.options.ConnectTimeout
+	if until := f.begun.Add(timeout); !f.began && timeout > 0 && unconnected(err) && time.Now().Add(wait).After(until) {
+		return f.client.away(patience{begun: f.begun, until: until}, err)
+	}
+	f.client.retries(err)
+	return pause(f.ctx, wait)
 }
 
 func (f *Following) open() error {

@@ -16,8 +16,8 @@ import (
 const longestFailure = 8 << 10
 
 // dispatch hands messages to their handlers in the order of arrival, as many simultaneously as the agent handles.
-// Whenever this process becomes the one that receives, the unanswered requests in the inbox come first, because they
-// are older, and then the messages of the stream. It returns when the context ends or receiving failed.
+// Whenever this process becomes the one that receives, the unanswered requests in the inbox that are older than the
+// subscription come first, and then the messages of the stream. It returns when the context ends or receiving failed.
 func (r *receiver) dispatch(ctx context.Context) error {
 	for {
 		select {
@@ -34,22 +34,37 @@ func (r *receiver) dispatch(ctx context.Context) error {
 }
 
 func (r *receiver) beginWork(ctx context.Context, this *job) error {
-	if this == takeOver {
-		return r.dispatchInbox(ctx)
+	switch this {
+	case takeOver:
+		made := r.subscribed().at
+		newer, err := r.dispatchInbox(ctx, func(m *Message) bool { return !m.CreatedAt.After(made) })
+		if newer && err == nil {
+			r.helping.Go(func() {
+				if pause(ctx, streamFirst) == nil {
+					r.enqueue(takeRest)
+				}
+			})
+		}
+		return err
+	case takeRest:
+		_, err := r.dispatchInbox(ctx, func(*Message) bool { return true })
+		return err
 	}
 	return r.start(ctx, this)
 }
 
-// dispatchInbox handles the requests that wait for an answer from the agent, because the subscription may not have
-// them. It leaves out the requests that the agent has read: they were handled before, without an answer.
-func (r *receiver) dispatchInbox(ctx context.Context) error {
+// dispatchInbox handles the requests that wait for an answer from the agent and are wanted. First those that are older than the
+// subscription are, because it does not have them. A moment later all are that the subscription has not brought, such as those from before
+// the agent took a role or gained access: what it brings comes over the stream, which knows the attempt. dispatchInbox leaves out the
+// requests that the agent has read: they were handled before, without an answer. others is true if there were some that are not wanted.
+func (r *receiver) dispatchInbox(ctx context.Context, wanted func(*Message) bool) (others bool, err error) {
 	request := &openintentv1.GetInboxRequest{AgentId: r.agent.options.ID, Include: r.included()}
 	for {
 		inbox, err := persistently(ctx, r, func(ctx context.Context) (*openintentv1.Inbox, error) {
 			return r.client.raw.Messages.GetInbox(ctx, request)
 		})
 		if err != nil {
-			return err
+			return false, err
 		}
 		r.noteInbox()
 		for _, item := range inbox.GetItems() {
@@ -59,14 +74,18 @@ func (r *receiver) dispatchInbox(ctx context.Context) error {
 			message := r.client.message(item.GetMessage())
 			message.IntentID, message.ChannelName, message.Attempt = item.GetIntentId(), item.GetChannelName(), 1
 			message.Attention = attentionOf(item.GetAttention())
+			if !wanted(message) {
+				others = true
+				continue
+			}
 			if this := r.begin(message, delivered{}); this == nil {
 				continue
 			} else if err := r.start(ctx, this); err != nil {
-				return err
+				return false, err
 			}
 		}
 		if request.Cursor = inbox.NextCursor; request.Cursor == nil {
-			return nil
+			return others, nil
 		}
 	}
 }
@@ -153,7 +172,11 @@ func (r *receiver) call(ctx context.Context, message *Message) (answer any, fail
 	for _, handle := range handlers {
 		result, stack, err := protected(ctx, handle, message)
 		if err != nil && r.life.Err() == nil { // an agent that has left cancels its handlers itself
-			r.log.handlerFailed(message, err, stack)
+			if unfit := (*PayloadError)(nil); errors.As(err, &unfit) && unfit.MessageID == message.ID {
+				r.log.unfit(message, "the payload of", err)
+			} else {
+				r.log.handlerFailed(message, err, stack)
+			}
 		}
 		switch {
 		case answer != nil || failure != nil:
@@ -216,7 +239,12 @@ func (r *receiver) answer(ctx context.Context, message *Message, reply Reply) bo
 	reply.IdempotencyKey = message.replyKey()
 	err := r.reply(ctx, message, reply)
 	if errors.Is(err, ErrInvalidArgument) || errors.Is(err, ErrResourceExhausted) {
-		r.log.handlerFailed(message, err, nil)
+		if errors.Is(err, ErrPayload) {
+			err = &PayloadError{Problem: textOf(err)}
+			r.log.unfit(message, "what the handler returned for", err)
+		} else {
+			r.log.handlerFailed(message, err, nil)
+		}
 		failure := failureOf(err)
 		failure.IdempotencyKey = reply.IdempotencyKey
 		err = r.reply(ctx, message, failure)

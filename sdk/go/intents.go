@@ -113,8 +113,12 @@ func (c *Client) OpenIntent(ctx context.Context, options IntentOptions) (*Intent
 	return intentOf(opened.GetIntent()), nil
 }
 
-// GetIntent returns an intent.
+// GetIntent returns an intent, or the client's own when intentID is empty.
 func (c *Client) GetIntent(ctx context.Context, intentID string) (*Intent, error) {
+	intentID, err := c.options.intent("GetIntent", intentID)
+	if err != nil {
+		return nil, err
+	}
 	intent, err := repeated(ctx, c, func(ctx context.Context) (*openintentv1.Intent, error) {
 		return c.raw.Intents.GetIntent(ctx, &openintentv1.GetIntentRequest{IntentId: intentID})
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -98,8 +99,13 @@ type Message struct {
 	claim *Claim
 }
 
-// Decode fills a value with the payload, as encoding/json does.
-func (m *Message) Decode(into any) error { return decode(m.Payload, into) }
+// Decode fills a value with the payload, as encoding/json does. When the payload does not fit, it returns a *PayloadError.
+func (m *Message) Decode(into any) error {
+	if err := decode(m.Payload, into); err != nil {
+		return &PayloadError{Agent: m.Sender, MessageID: m.ID, Problem: fmt.Sprintf("the payload is not a %s: %s", strings.TrimPrefix(fmt.Sprintf("%T", into), "*"), err)}
+	}
+	return nil
+}
 
 // IsError reports whether the message is the response of a handler that failed.
 func (m *Message) IsError() bool {

@@ -1,6 +1,9 @@
 package openintent
 
 import (
+	"bytes"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -8,7 +11,7 @@ import (
 )
 
 func TestSettingsComeFromArgumentsThenTheEnvironment(t *testing.T) {
-	for _, name := range []string{"OPENINTENT_SERVER", "OPENINTENT_API_KEY", "OPENINTENT_AGENT_ID", "OPENINTENT_TLS"} {
+	for _, name := range []string{"OPENINTENT_SERVER", "OPENINTENT_API_KEY", "OPENINTENT_AGENT_ID", "OPENINTENT_TLS", "OPENINTENT_CA_FILE", "OPENINTENT_INTENT_ID"} {
 		t.Setenv(name, "")
 	}
 	completed := func(options Options) Options {
@@ -63,5 +66,68 @@ func TestAnAddressIsCheckedWhenTheClientIsMade(t *testing.T) {
 		require.NoError(t, err, right)
 		require.Equal(t, loopback, address.Loopback(), right)
 		require.Equal(t, loopback, address.DefaultKey() != "", right)
+	}
+}
+
+func TestABlankKeyOrAgentIsRefused(t *testing.T) {
+	_, err := Dial(Options{AgentID: " "})
+	require.ErrorIs(t, err, ErrInvalidArgument)
+	require.ErrorContains(t, err, "Options.AgentID is blank: give the agent's id, or leave it empty, so that the environment decides.")
+	_, err = Dial(Options{APIKey: "\n"})
+	require.ErrorContains(t, err, "Options.APIKey is blank: give the key, or leave it empty")
+}
+
+func TestMisspeltVariablesAreToldOnce(t *testing.T) {
+	for name, meant := range map[string]string{
+		"APIKEY": "API_KEY", "KEY": "API_KEY", "API_KYE": "API_KEY", "AGENT": "AGENT_ID", "AGENTID": "AGENT_ID", "SEVER": "SERVER",
+		"SERVERS": "SERVER", "TSL": "", "TLSS": "TLS", "CAFILE": "CA_FILE", "CA_FILES": "CA_FILE", "URI": "URL", "INTENTID": "INTENT_ID",
+	} {
+		said := MisspeltVariables([]string{"HOME=/", prefix + name + "=x"})
+		if meant == "" {
+			require.Empty(t, said, name)
+			continue
+		}
+		require.Equal(t, []string{prefix + name + " is no setting and has no effect; did you mean " + prefix + meant + "?"}, said)
+	}
+	require.Empty(t, MisspeltVariables([]string{prefix + "APIKEY="}), "an empty one is as good as none")
+
+	warned.Clear()
+	t.Setenv("OPENINTENT_SERVR", "host:1")
+	var heard bytes.Buffer
+	for range 2 {
+		client, err := Dial(Options{Log: slog.New(slog.NewTextHandler(&heard, nil))})
+		require.NoError(t, err)
+		require.NoError(t, client.Close())
+	}
+	require.Equal(t, 1, strings.Count(heard.String(), "OPENINTENT_SERVR is no setting and has no effect; did you mean OPENINTENT_SERVER?"))
+}
+
+func TestCallsWithoutAnIntentAreAboutTheClientsOwn(t *testing.T) {
+	t.Setenv("OPENINTENT_INTENT_ID", "env")
+	client, err := Dial(Options{})
+	require.NoError(t, err)
+	require.Equal(t, "env", client.IntentID())
+	require.NoError(t, client.Close())
+	id, err := Options{IntentID: "mine"}.intent("Open", "")
+	require.NoError(t, err)
+	require.Equal(t, "mine", id)
+	id, err = Options{IntentID: "mine"}.intent("Open", "other")
+	require.NoError(t, err)
+	require.Equal(t, "other", id)
+
+	t.Setenv("OPENINTENT_INTENT_ID", "")
+	client, err = Dial(Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, client.Close()) }()
+	for call, made := range map[string]func() error{
+		"Open":          func() error { _, err := client.Open(t.Context(), "", "desk", ChannelOptions{}); return err },
+		"CreateChannel": func() error { _, err := client.CreateChannel(t.Context(), "", "desk", ChannelOptions{}); return err },
+		"ListChannels":  func() error { _, err := client.ListChannels(t.Context(), ""); return err },
+		"GetIntent":     func() error { _, err := client.GetIntent(t.Context(), ""); return err },
+	} {
+		err := made()
+		require.ErrorIs(t, err, ErrInvalidArgument)
+		require.EqualError(t, err, "INVALID_ARGUMENT: intentID is missing: "+call+
+			" needs an intent, as an argument, as Options.IntentID, or in OPENINTENT_INTENT_ID.")
 	}
 }

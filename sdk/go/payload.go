@@ -102,6 +102,6 @@ func decode(object map[string]any, into any) error {
 }
 
 func invalidPayload(description string) *Error {
-	return &Error{Code: "INVALID_ARGUMENT", Reason: "INVALID_FIELD", Message: "The payload cannot be sent: " + description + ".",
+	return &Error{Code: "INVALID_ARGUMENT", Reason: reasonPayload, Message: "The payload cannot be sent: " + description + ".",
 		Violations: []Violation{{Field: "payload", Description: description}}}
 }

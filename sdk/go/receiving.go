@@ -18,6 +18,8 @@ const (
 	mostOutstanding  = 1000
 	// handledMemory is how many handled messages are remembered, so that repetitions are left out.
 	handledMemory = 10_000
+	// streamFirst is how long the stream comes first, before the rest of the inbox is read.
+	streamFirst = time.Second
 )
 
 // receiver is one run of an agent: a stream of deliveries, the running handlers, and the acknowledgement of finished
@@ -36,11 +38,13 @@ type receiver struct {
 	pending      chan *job    // from the stream, in its order
 	slots        chan struct{}
 	working      sync.WaitGroup
+	helping      sync.WaitGroup // what runs beside the handlers
 	done         *acknowledger
 	reports      *reporter    // nil unless the agent uses attention
 	tookOver     atomic.Bool  // since the last heartbeat
 	active       atomic.Bool  // this process is the one that receives, as far as it knows
 	began        bool         // it has had a subscription; only connect uses it
+	starting     starting     // only work changes it
 	aside        atomic.Int64 // how many jobs wait for another turn
 
 	mutex   sync.Mutex
@@ -66,6 +70,9 @@ type job struct {
 // takeOver marks, among the jobs, the moment when this process became the one that receives for the agent.
 var takeOver = new(job)
 
+// takeRest marks the moment to take up what the subscription did not bring although it is newer.
+var takeRest = new(job)
+
 func newReceiver(a *Agent) *receiver {
 	return &receiver{
 		agent: a, client: a.client, log: newAgentLog(a),
@@ -78,21 +85,21 @@ func newReceiver(a *Agent) *receiver {
 // run receives until the context ends or something fails permanently, and then leaves.
 func (r *receiver) run(ctx context.Context) error {
 	r.life, r.end = context.WithCancel(context.WithoutCancel(ctx))
-	var helping sync.WaitGroup
-	err := ended(ctx, r.work(ctx, &helping))
-	if final(err) {
+	err := ended(ctx, r.work(ctx))
+	if final(err) || errors.Is(err, ErrUnavailable) {
 		r.log.givesUp(err)
 	}
 	stillRunning := r.leave()
 	r.end()
-	helping.Wait()
+	r.helping.Wait()
 	r.log.left(stillRunning)
 	return err
 }
 
 // work begins everything that a run consists of, and hands messages to their handlers until the context ends or
 // something fails permanently.
-func (r *receiver) work(ctx context.Context, helping *sync.WaitGroup) error {
+func (r *receiver) work(ctx context.Context) error {
+	r.starting = starting{under: true, begun: time.Now(), timeout: r.agent.options.ConnectTimeout}
 	interval := defaultHeartbeat
 	if !r.agent.options.WithoutRegistering {
 		var err error
@@ -104,15 +111,16 @@ func (r *receiver) work(ctx context.Context, helping *sync.WaitGroup) error {
 	if err != nil {
 		return err
 	}
+	r.starting = starting{}
 	r.done = newAcknowledger(r)
-	helping.Go(func() { r.done.run(r.life) })
+	r.helping.Go(func() { r.done.run(r.life) })
 	if r.agent.usesAttention() {
 		r.reports = newReporter(r)
-		helping.Go(func() { r.reports.run(r.life) })
+		r.helping.Go(func() { r.reports.run(r.life) })
 	}
-	helping.Go(func() { r.receive(stream) })
+	r.helping.Go(func() { r.receive(stream) })
 	if !r.agent.options.WithoutRegistering {
-		helping.Go(func() { r.heartbeats(ctx, interval) })
+		r.helping.Go(func() { r.heartbeats(ctx, interval) })
 	}
 	if r.agent.options.Ready != nil {
 		r.agent.options.Ready()
@@ -128,10 +136,10 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// persistently makes a call with as many attempts as necessary. Only the context's end, or a failure that a retry
-// cannot fix, ends it.
+// persistently makes a call with as many attempts as necessary. Only the context's end, a failure that a retry
+// cannot fix, or the end of the time to connect for the first time ends it.
 func persistently[T any](ctx context.Context, r *receiver, call func(context.Context) (T, error)) (T, error) {
-	for waits := newWaits(); ; {
+	for waits := r.client.newWaits(); ; {
 		result, err := call(ctx)
 		if err == nil {
 			return result, nil
@@ -140,8 +148,12 @@ func persistently[T any](ctx context.Context, r *receiver, call func(context.Con
 		if ctx.Err() != nil || final(err) || r.client.closed() {
 			return result, err
 		}
+		wait := waits.next(err)
+		if ending := r.starting.ends(r.client, err, wait); ending != nil {
+			return result, ending
+		}
 		r.log.failed(err)
-		if err := pause(ctx, waits.next(err)); err != nil {
+		if err := pause(ctx, wait); err != nil {
 			return result, err
 		}
 	}
@@ -232,7 +244,7 @@ func accepted(stream deliveries) error {
 
 // receive takes the deliveries of the stream, and reopens a lost stream, until the receiver's life ends.
 func (r *receiver) receive(stream deliveries) {
-	for waits := newWaits(); ; {
+	for waits := r.client.newWaits(); ; {
 		delivery, err := stream.Recv()
 		if err == nil {
 			waits.again()

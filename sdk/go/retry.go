@@ -3,41 +3,59 @@ package openintent
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"google.golang.org/grpc"
 )
 
 const (
 	firstWait   = 100 * time.Millisecond
 	longestWait = 5 * time.Second
+	// longestLocalWait bounds the pauses while there is no connection to a server on this machine, so that its clients are
+	// back within a second of its start. gRPC pauses too between its attempts to connect, for longestLocalBackoff at most.
+	longestLocalWait    = 500 * time.Millisecond
+	longestLocalBackoff = 200 * time.Millisecond
 )
 
 // waits produces the pauses between attempts: 100 ms doubling to 5 s, each randomly between half and the whole of
-// that, and never less than the server asked for.
-type waits struct{ growing *backoff.ExponentialBackOff }
-
-func newWaits() *waits {
-	// The library draws between (1 - f) and (1 + f) of an interval; with f = 1/3, applied to 3/4 of the pause, that
-	// is half to the whole.
-	return &waits{&backoff.ExponentialBackOff{
-		InitialInterval: firstWait * 3 / 4, Multiplier: 2, MaxInterval: longestWait * 3 / 4, RandomizationFactor: 1.0 / 3,
-	}}
+// that, and never less than the server asked for. Those for a server on this machine that says nothing end at 500 ms.
+type waits struct {
+	local    bool
+	failures int
 }
+
+// longestBackoff returns how long gRPC pauses at most between two attempts to connect.
+func (o Options) longestBackoff() time.Duration {
+	if o.isLocal() {
+		return longestLocalBackoff
+	}
+	return time.Second
+}
+
+func (c *Client) newWaits() *waits { return &waits{local: c.options.isLocal()} }
 
 // next returns how long to wait after an error.
 func (w *waits) next(err error) time.Duration {
-	wait := w.growing.NextBackOff()
 	var e *Error
-	if errors.As(err, &e) {
+	known := errors.As(err, &e)
+	longest := longestWait
+	if w.local && (!known || e.Reason == "") {
+		longest = longestLocalWait
+	}
+	whole := min(firstWait<<w.failures, longest)
+	if whole < longest {
+		w.failures++
+	}
+	wait := whole/2 + rand.N(whole/2+1)
+	if known {
 		wait = max(wait, e.retryAfter)
 	}
 	return wait
 }
 
 // again returns to short waits, after a success.
-func (w *waits) again() { w.growing.Reset() }
+func (w *waits) again() { w.failures = 0 }
 
 // retryable reports whether retrying a repeatable call makes sense after an error.
 func retryable(err error) bool {
@@ -52,13 +70,6 @@ func retryable(err error) bool {
 		return e.Reason == ""
 	}
 	return false
-}
-
-// retries tells the program that a call is made again.
-func (o Options) retries(err error) {
-	if o.OnRetry != nil {
-		o.OnRetry(err)
-	}
 }
 
 // pause waits, or returns the context's error.
@@ -103,9 +114,10 @@ func attempted[T any](
 	ctx context.Context, c *Client, p patience, call func(context.Context) (T, error), again func(error) bool,
 ) (T, error) {
 	var none T
-	for waits := newWaits(); ; {
+	for waits := c.newWaits(); ; {
 		result, err := call(ctx)
 		if err = FromError(err); err == nil {
+			c.outage.over()
 			return result, nil
 		}
 		if canceled := ctx.Err(); errors.Is(canceled, context.Canceled) {
@@ -119,11 +131,11 @@ func attempted[T any](
 		case !again(err):
 			return none, c.perhapsDone(err)
 		}
-		wait := waits.next(err)
-		if time.Now().Add(wait).After(p.until) {
-			return none, c.away(p, err)
+		wait, bound := waits.next(err), p.connecting(err, c.options.ConnectTimeout)
+		if time.Now().Add(wait).After(bound.until) {
+			return none, c.away(bound, err)
 		}
-		c.options.retries(err)
+		c.retries(err)
 		if stopped := pause(ctx, wait); errors.Is(stopped, context.Canceled) {
 			return none, stopped
 		}

@@ -119,7 +119,7 @@ func TestOnlyWhatMayHelpIsRepeated(t *testing.T) {
 
 func TestWaitsDoubleAndHeedTheServer(t *testing.T) {
 	for range 100 {
-		waits, whole := newWaits(), 100*time.Millisecond
+		waits, whole := (&Client{}).newWaits(), 100*time.Millisecond
 		for range 10 {
 			wait := waits.next(nil)
 			require.GreaterOrEqual(t, wait, whole/2-time.Millisecond)
@@ -129,7 +129,7 @@ func TestWaitsDoubleAndHeedTheServer(t *testing.T) {
 		waits.again()
 		require.LessOrEqual(t, waits.next(nil), 101*time.Millisecond)
 		asked := FromError(refusal(t, codes.Unavailable, "", &errdetails.RetryInfo{RetryDelay: durationpb.New(7 * time.Second)}))
-		require.Equal(t, 7*time.Second, newWaits().next(asked))
+		require.Equal(t, 7*time.Second, (&Client{}).newWaits().next(asked))
 	}
 }
 

@@ -97,6 +97,8 @@ func (s *story) handler(name string, runtime *openintent.Agent, facts HandlerFac
 		switch {
 		case facts.Fail != "":
 			return nil, errors.New(facts.Fail)
+		case facts.Attempt:
+			return map[string]any{"attempt": message.Attempt}, nil
 		case facts.Echo:
 			return map[string]any{"echo": message.Payload}, nil
 		case facts.Ask != nil:

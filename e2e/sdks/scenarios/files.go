@@ -56,6 +56,7 @@ type HandlerFacts struct {
 	Note       string         `yaml:"note"`
 	Reply      map[string]any `yaml:"reply"`
 	Echo       bool           `yaml:"echo"`
+	Attempt    bool           `yaml:"attempt"`
 	Fail       string         `yaml:"fail"`
 	Nothing    bool           `yaml:"nothing"`
 	Ask        *AskFacts      `yaml:"ask"`

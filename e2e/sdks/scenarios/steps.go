@@ -32,6 +32,7 @@ type facts struct {
 	ExpiresIn    float64        `yaml:"expires_in"`
 	Sender       string         `yaml:"sender"`
 	Timeout      float64        `yaml:"timeout"`
+	FailFast     bool           `yaml:"fail_fast"`
 	MinResponses int            `yaml:"min_responses"`
 	Message      string         `yaml:"message"`
 	Messages     []string       `yaml:"messages"`

@@ -159,7 +159,7 @@ func (f facts) channelOptions() openintent.ChannelOptions {
 func (f facts) question() openintent.Question {
 	return openintent.Question{
 		To: f.To, Payload: f.Payload, Timeout: seconds(f.Timeout), MinResponses: f.MinResponses, Metadata: f.Metadata,
-		Conversation: f.conversation(),
+		FailFast: f.FailFast, Conversation: f.conversation(),
 	}
 }
 

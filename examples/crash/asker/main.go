@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	count := flag.Int("questions", 20, "how many questions to ask")
+	count := flag.Int("questions", 12, "how many questions to ask")
 	pause := flag.Duration("pause", 250*time.Millisecond, "how long to pause between two questions")
 	flag.Parse()
 	if err := ask(context.Background(), *count, *pause); err != nil {
@@ -53,7 +53,7 @@ func ask(ctx context.Context, count int, pause time.Duration) error {
 			return err
 		}
 		fmt.Printf("batch %d has %d rows, says %s\n", n, said.Rows, response.Sender)
-		time.Sleep(pause)
+		<-time.After(pause)
 	}
 	messages, err := client.ListMessages(ctx, channel.ID, openintent.Selection{})
 	if err != nil {

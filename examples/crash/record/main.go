@@ -60,8 +60,8 @@ type recording struct {
 	lines []line
 }
 
-// logged is what a line of Python's log begins with.
-var logged = regexp.MustCompile(`^\d{4}-\d\d-\d\d [\d:,]+ [A-Z]+ `)
+// logged is what a line of a log begins with.
+var logged = regexp.MustCompile(`^\d{4}[-/]\d\d[-/]\d\d [\d:,]+ [A-Z]+ `)
 
 func (r *recording) add(who, text string) {
 	text = logged.ReplaceAllString(text, "")
@@ -87,7 +87,7 @@ func (r *recording) play(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { _ = answerer.Process.Kill() }()
-	asker, middle, err := r.run(ctx, "researcher", "batch 7 ", r.asker)
+	asker, middle, err := r.run(ctx, "researcher", "batch 4 ", r.asker)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (r *recording) play(ctx context.Context) (err error) {
 		return err
 	}
 	_ = server.Wait()
-	time.Sleep(away)
+	<-time.After(away)
 	if server, err = r.serve(ctx); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 // These are the picture's measures, in the units of SVG, and how long it stands still at the end.
 const (
 	width, lineHeight, margin = 760, 20, 16
-	shown                     = 22 // lines at a time
+	shown                     = 26 // lines at a time
 	standing                  = 5 * time.Second
 	longest                   = 78 // characters of a line
 )

@@ -1474,7 +1474,7 @@ type ListMessagesResponse struct {
 	// The cursor to go on with, as `since`, even if the page is empty. Over REST it is in the Link header (rel="next"), if there
 	// may be more.
 	NextSince *string `protobuf:"bytes,2,opt,name=next_since,json=nextSince,proto3,oneof" json:"next_since,omitempty"`
-	// True if the page ended because it had looked at 10,000 messages: the filters, or the caller's rights, left few of them. Such a page may
+	// True if the page ended because it had looked at 5,000 messages: the filters, or the caller's rights, left few of them. Such a page may
 	// be empty. With `since`, `next_since` leads on. Without it the page has what it found among the newest messages; a list with an early time
 	// as `since`, such as 1970-01-01T00:00:00Z, leads through all. Over REST that list is in the Link header (rel="first").
 	Bounded       bool `protobuf:"varint,3,opt,name=bounded,proto3" json:"bounded,omitempty"`

@@ -15,14 +15,15 @@ export interface Address {
 export const defaultAddresses = { grpc: "127.0.0.1:50051", rest: "http://127.0.0.1:8000" } as const;
 
 /**
- * The address of a gRPC server that is given as `host:port`, `http://host:port` or `https://host:port`.
+ * The address of a gRPC server that is given as `host:port`, `http://host:port` or `https://host:port`. `trusts` says that certificates
+ * to trust were given.
  *
  * @throws InvalidArgumentError that names the setting
  */
-export function grpcAddress(server: string | undefined, tls: boolean | undefined): Address {
+export function grpcAddress(server: string | undefined, tls: boolean | undefined, trusts = false): Address {
   const { setting, value } = settled("server", server, "OPENINTENT_SERVER", defaultAddresses.grpc);
   const [, scheme, host, port] = /^(?:(https?):\/\/)?(\[[^\]]+\]|[^\s:/?#@\\[\]]+):(\d{1,5})\/?$/.exec(value) ?? [];
-  const encrypted = tls ?? encryptedByDefault();
+  const encrypted = tls ?? (encryptedByDefault() || trusts);
   const url = parsed(`${scheme ?? (encrypted ? "https" : "http")}://${host}:${port}`);
   if (host === undefined || url === undefined || url.port === "0") {
     const form = "must be host:port, http://host:port or https://host:port, with a port from 1 to 65535";

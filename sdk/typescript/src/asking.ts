@@ -1,4 +1,5 @@
-import { badField, errorFrom, OpenIntentError, RemoteError } from "./errors.js";
+import { checkBounds } from "./bounds.js";
+import { badField, errorFrom, OpenIntentError, remoteError } from "./errors.js";
 import { toJsonObject } from "./json.js";
 import { refuseUnknown, type Names } from "./options.js";
 import { callNames, newKey, withRetry, type CallOptions, type RetryOptions } from "./retry.js";
@@ -195,7 +196,7 @@ function questionOf(
   options: AskOptions,
   trace: Trace | null,
 ): AskRequest {
-  return {
+  const request: AskRequest = {
     channelId,
     to,
     payload: toJsonObject(payload, "payload"),
@@ -206,6 +207,8 @@ function questionOf(
     idempotencyKey: newKey(),
     ...said(options),
   };
+  checkBounds("AskRequest", { ...request, ...request.said });
+  return request;
 }
 
 export function metadataOf(metadata: object | undefined): JsonObject {
@@ -223,7 +226,7 @@ function enough(options: AskAllOptions): { minResponses?: number } {
 /** The response, unless it says that the responder's handler failed. */
 function answerOf(response: Message): Message {
   if (response.isError) {
-    throw new RemoteError(response);
+    throw remoteError(response);
   }
   return response;
 }

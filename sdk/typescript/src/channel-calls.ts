@@ -1,3 +1,4 @@
+import { checkBounds } from "./bounds.js";
 import { Asking, metadataOf, type AskAllOptions, type AskOptions } from "./asking.js";
 import type { Annotation } from "./conversation-types.js";
 import { MessageCalls } from "./conversing.js";
@@ -121,6 +122,7 @@ export class ChannelCalls extends MessageCalls {
         idempotencyKey: options.idempotencyKey ?? newKey(),
         ...said(options),
       };
+      checkBounds("SendMessageRequest", { ...request, ...request.said });
       return (attempt) => this.transport.sendMessage(request, attempt);
     });
   }
@@ -138,6 +140,7 @@ export class ChannelCalls extends MessageCalls {
         idempotencyKey: options.idempotencyKey ?? newKey(),
         ...said(options),
       };
+      checkBounds("ReplyMessageRequest", { ...request, ...request.said });
       return (attempt) => this.transport.replyMessage(request, attempt);
     });
   }

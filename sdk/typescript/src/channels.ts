@@ -1,9 +1,10 @@
 import type { ChannelCalls } from "./channel-calls.js";
 import { AlreadyExistsError, ChannelNameTakenError } from "./errors.js";
 import { ChannelHandle } from "./handle.js";
+import { checkChannelName } from "./bounds.js";
 import { refuseUnknown, type Names } from "./options.js";
 import { callNames, withRetry, type CallOptions } from "./retry.js";
-import type { Settings } from "./settings.js";
+import { intentFor, type Settings } from "./settings.js";
 import type { Attempt, CreateChannelRequest, Transport } from "./transport.js";
 import type { Channel, ChannelOptions, MemberPolicy } from "./types.js";
 
@@ -46,9 +47,10 @@ export class ChannelDirectory {
 
   /**
    * Gets the intent's open channel of this name or, when there is none, creates it with the options. When two callers do so
-   * at once, both get the same channel.
+   * at once, both get the same channel. Without an intent it is the client's own.
    */
-  async open(name: string, intentId: string, options: CreateChannelOptions = {}): Promise<ChannelHandle> {
+  async open(name: string, intent?: string, options: CreateChannelOptions = {}): Promise<ChannelHandle> {
+    const intentId = intentFor("channels.open", intent, this.#settings);
     const request = requestOf("channels.open", intentId, name, options);
     return withRetry(this.#settings, options, async (attempt) => {
       for (let tries = 1; ; tries++) {
@@ -112,6 +114,7 @@ export class ChannelDirectory {
 
 function requestOf(call: string, intentId: string, name: string, options: CreateChannelOptions): CreateChannelRequest {
   refuseUnknown(call, options, createNames);
+  checkChannelName(name);
   const { members = [], memberPolicy = "intent", options: settings = {}, taskId, dictatable } = options;
   refuseUnknown("The channel", settings, settingNames);
   return { intentId, name, members, memberPolicy, options: settings, ...(taskId && { taskId }), ...(dictatable && { dictatable }) };

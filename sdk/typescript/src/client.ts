@@ -1,11 +1,12 @@
 import { ChannelCalls } from "./channel-calls.js";
 import { ChannelDirectory, type CreateChannelOptions } from "./channels.js";
+import { AgentDirectory, RoleDirectory } from "./directory.js";
 import { ChannelHandle } from "./handle.js";
 import { IntentDirectory } from "./intents.js";
 import { withLease, type Lease, type LeaseOptions } from "./leases.js";
 import { refuseUnknown } from "./options.js";
 import { callNames, withRetry, type CallOptions } from "./retry.js";
-import type { Settings } from "./settings.js";
+import { intentFor, type Settings } from "./settings.js";
 import type { Transport } from "./transport.js";
 import type { Channel } from "./types.js";
 
@@ -23,10 +24,19 @@ export class Client extends ChannelCalls {
   readonly intents: IntentDirectory;
   /** The agent that this client acts as; undefined: a bound key's own, or the operator. */
   readonly agentId: string | undefined;
+  /** The intent of calls that name none; undefined when there is none. */
+  readonly intentId: string | undefined;
+  /** The records of agents. */
+  readonly agents: AgentDirectory;
+  /** The roles that agents hold. */
+  readonly roles: RoleDirectory;
 
   protected constructor(transport: Transport, settings: Settings) {
     super(transport, settings);
     this.agentId = settings.agentId;
+    this.intentId = settings.intentId;
+    this.agents = new AgentDirectory(transport, settings);
+    this.roles = new RoleDirectory(transport, settings);
     this.channels = new ChannelDirectory(this, transport, settings);
     this.intents = new IntentDirectory(transport, settings);
   }
@@ -36,10 +46,11 @@ export class Client extends ChannelCalls {
     return this.channels.create(intentId, name, options);
   }
 
-  /** The intent's channels, open ones first. */
-  async listChannels(intentId: string, options: CallOptions = {}): Promise<Channel[]> {
+  /** The channels of an intent, open ones first: of the client's own, if none is given. */
+  async listChannels(intentId?: string, options: CallOptions = {}): Promise<Channel[]> {
     refuseUnknown("listChannels", options, callNames);
-    return withRetry(this.settings, options, (attempt) => this.transport.listChannels(intentId, attempt));
+    const id = intentFor("listChannels", intentId, this.settings);
+    return withRetry(this.settings, options, (attempt) => this.transport.listChannels(id, attempt));
   }
 
   /**

@@ -66,7 +66,16 @@ export class OpenIntentError extends Error {
 }
 
 export class InvalidArgumentError extends OpenIntentError {}
-export class UnauthenticatedError extends OpenIntentError {}
+/** No API key, or one that the server does not know. Where nothing catches it, it is one line: no stack would say more. */
+export class UnauthenticatedError extends OpenIntentError {
+  constructor({ cause: _, ...failure }: Failure) {
+    super(failure);
+    this.stack = `${this.name}: ${this.message}`;
+    for (const name of Object.keys(this)) {
+      Object.defineProperty(this, name, { enumerable: false });
+    }
+  }
+}
 export class PermissionDeniedError extends OpenIntentError {}
 export class NotFoundError extends OpenIntentError {}
 export class AlreadyExistsError extends OpenIntentError {}
@@ -139,6 +148,33 @@ function handlerFailure(response: Message): { type: string; text: string } {
   };
 }
 
+/** The asked agent found a payload that does not fit: mostly the question's, or else what its own handler returned. */
+export class RemotePayloadError extends RemoteError {}
+
+/** A payload that cannot be sent, or does not have the form that is asked for; found by this package itself. */
+export class PayloadError extends InvalidArgumentError {
+  /** Who sent it; null for a payload of this program's own. */
+  readonly agent: string | null;
+
+  constructor(field: string, description: string, origin?: { sender: string; id: string }) {
+    const from = origin === undefined ? "" : ` (message ${origin.id} from ${origin.sender})`;
+    super({
+      code: "INVALID_ARGUMENT",
+      reason: "INVALID_PAYLOAD",
+      message: `${field} ${description}${from === "" ? "." : from}`,
+      violations: [{ field, description }],
+      metadata: origin === undefined ? {} : { message_id: origin.id },
+    });
+    this.agent = origin?.sender ?? null;
+  }
+}
+
+/** The error of a response that says that its responder failed. */
+export function remoteError(response: Message): RemoteError {
+  const { type } = handlerFailure(response);
+  return type === PayloadError.name ? new RemotePayloadError(response) : new RemoteError(response);
+}
+
 type ErrorClass = new (failure: Failure) => OpenIntentError;
 
 const byReason: Readonly<Record<string, ErrorClass>> = {
@@ -180,14 +216,18 @@ export function errorFrom(failure: Failure): OpenIntentError {
 /** The reasons of the errors for an address where a server's other face listens: trying again does not help. */
 export const wrongPort = { gRPC: "NOT_GRPC", REST: "NOT_REST" } as const;
 
-const wrongPorts: readonly string[] = Object.values(wrongPort);
+/** The reason of the error for a server that speaks no TLS while the client does, or the other way round, or is not trusted. */
+export const tlsFailed = "TLS_FAILED";
+
+/** The reasons for which a call that got no answer is not made again: nothing but other settings helps. */
+const hopeless: readonly string[] = [...Object.values(wrongPort), tlsFailed];
 
 /** Whether trying again may help and, under the same idempotency key, does no harm. */
 export function isRetryable(error: unknown): error is OpenIntentError {
   if (!(error instanceof OpenIntentError)) {
     return false;
   }
-  return error.code === "UNAVAILABLE" ? !wrongPorts.includes(error.reason) : error.code === "ABORTED" && error.reason === "";
+  return error.code === "UNAVAILABLE" ? !hopeless.includes(error.reason) : error.code === "ABORTED" && error.reason === "";
 }
 
 /** The error for an argument that is refused before anything is sent. */

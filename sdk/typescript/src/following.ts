@@ -3,7 +3,7 @@ import { ChannelClosedError, connectionLost, errorFrom, isRetryable, type OpenIn
 import { RecentIds } from "./recent.js";
 import { refuseUnknown, type Names } from "./options.js";
 import { backoff, callNames, checkTimeout, type CallOptions } from "./retry.js";
-import { stillAway } from "./server-away.js";
+import { gotNoConnection, stillAway } from "./server-away.js";
 import type { Settings } from "./settings.js";
 import type { Followed, Included, Transport } from "./transport.js";
 import type { ChannelMessage } from "./types.js";
@@ -98,6 +98,7 @@ export class Following<T, A = never> implements AsyncIterableIterator<ChannelMes
     const whole = linkedAbort(this.#options.signal, this.#left.signal);
     const { timeout } = this.#options;
     const stop = timeout === undefined ? () => {} : clock.after(timeout * 1000, () => whole.abort(this.#ranOut(timeout)));
+    const begun = clock.now();
     try {
       for (let failures = 0; ;) {
         try {
@@ -117,7 +118,13 @@ export class Following<T, A = never> implements AsyncIterableIterator<ChannelMes
             throw error;
           }
           this.#failure = error;
-          await sleep(clock, backoff(clock, ++failures, error), whole.signal);
+          const wait = backoff(clock, ++failures, error);
+          const { server, connectTimeout, outage } = this.#settings;
+          if (connectTimeout !== undefined && this.#position === undefined && clock.now() + wait - begun > connectTimeout * 1000 && gotNoConnection(error)) {
+            throw stillAway(server, connectTimeout, error, null);
+          }
+          outage.lasts(error);
+          await sleep(clock, wait, whole.signal);
         }
       }
     } catch (error) {
@@ -144,6 +151,7 @@ export class Following<T, A = never> implements AsyncIterableIterator<ChannelMes
       const accepted = (position: number): void => {
         this.#position ??= position;
         this.#failure = null;
+        this.#settings.outage.over();
         this.#accept();
       };
       const attempt = { signal: connection.signal, accepted };

@@ -1,10 +1,11 @@
+import { checkBounds } from "./bounds.js";
 import { AbortedError } from "./errors.js";
 import { toJsonObject } from "./json.js";
 import { refuseUnknown, type Names } from "./options.js";
 import { callNames, withRetry, type CallOptions } from "./retry.js";
-import type { Settings } from "./settings.js";
-import type { Transport } from "./transport.js";
-import type { AccessPolicy, Intent, IntentStatus } from "./types.js";
+import { intentFor, type Settings } from "./settings.js";
+import type { IntentsRequest, Transport } from "./transport.js";
+import type { AccessPolicy, Intent, IntentPage, IntentStatus } from "./types.js";
 
 export interface CreateIntentOptions extends CallOptions {
   description?: string;
@@ -39,6 +40,10 @@ export interface OpenIntentOptions extends CallOptions {
 
 const openNames: Names<OpenIntentOptions> = { ...callNames, description: true, defaultPolicy: true };
 
+export interface ListIntentsOptions extends CallOptions, IntentsRequest {}
+
+const listNames: Names<ListIntentsOptions> = { ...callNames, status: true, order: true, limit: true, cursor: true };
+
 /** How often setting a status is tried, when others change the intent meanwhile. */
 const statusAttempts = 10;
 
@@ -62,6 +67,7 @@ export class IntentDirectory {
       ...(constraints !== undefined && { constraints: toJsonObject(constraints, "constraints") }),
       ...(state !== undefined && { state: toJsonObject(state, "state") }),
     };
+    checkBounds("CreateIntentRequest", request);
     return withRetry(this.#settings, { signal, timeout, repeatable: false }, (attempt) =>
       this.#transport.createIntent(request, attempt),
     );
@@ -81,9 +87,18 @@ export class IntentDirectory {
     );
   }
 
-  async get(intentId: string, options: CallOptions = {}): Promise<Intent> {
+  /** A page of the intents that the caller may read. `cursor` is the `nextCursor` of the page before. */
+  async list(options: ListIntentsOptions = {}): Promise<IntentPage> {
+    refuseUnknown("intents.list", options, listNames);
+    const { signal, timeout, ...request } = options;
+    return withRetry(this.#settings, { signal, timeout }, (attempt) => this.#transport.listIntents(request, attempt));
+  }
+
+  /** Reads an intent: the client's own, if none is given. */
+  async get(intentId?: string, options: CallOptions = {}): Promise<Intent> {
     refuseUnknown("intents.get", options, callNames);
-    return withRetry(this.#settings, options, (attempt) => this.#transport.getIntent(intentId, attempt));
+    const id = intentFor("intents.get", intentId, this.#settings);
+    return withRetry(this.#settings, options, (attempt) => this.#transport.getIntent(id, attempt));
   }
 
   /**

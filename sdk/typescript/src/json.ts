@@ -1,4 +1,4 @@
-import { badField } from "./errors.js";
+import { PayloadError } from "./errors.js";
 import type { JsonObject, JsonValue } from "./types.js";
 
 /** How deep the server lets objects be nested. */
@@ -9,12 +9,12 @@ const maxDepth = 64;
  * silently drop or change (NaN, infinities, functions, symbols), with its place, and anything but an object. It refuses a
  * lone surrogate too, since it would arrive as another character.
  *
- * @throws InvalidArgumentError
+ * @throws PayloadError
  */
 export function toJsonObject(value: unknown, field: string): JsonObject {
   const plain = toJson(value, field, 0);
   if (plain === null || typeof plain !== "object" || Array.isArray(plain)) {
-    throw badField(field, "must be an object; wrap other values in one");
+    throw new PayloadError(field, "must be an object; wrap other values in one");
   }
   return plain;
 }
@@ -28,26 +28,26 @@ function toJson(value: unknown, path: string, depth: number): JsonValue {
   switch (typeof value) {
     case "string":
       if (/\p{Surrogate}/u.test(value)) {
-        throw badField(path, "holds a lone surrogate, which no JSON text may");
+        throw new PayloadError(path, "holds a lone surrogate, which no JSON text may");
       }
       return value;
     case "boolean":
       return value;
     case "number":
       if (!Number.isFinite(value)) {
-        throw badField(path, "must be a finite number");
+        throw new PayloadError(path, "must be a finite number");
       }
       return value;
     case "object":
       break;
     default:
-      throw badField(path, `cannot be a ${typeof value}; JSON has no such value`);
+      throw new PayloadError(path, `cannot be a ${typeof value}; JSON has no such value`);
   }
   if (value === null) {
     return null;
   }
   if (depth > maxDepth) {
-    throw badField(path, `is nested deeper than ${maxDepth} levels, or holds itself`);
+    throw new PayloadError(path, `is nested deeper than ${maxDepth} levels, or holds itself`);
   }
   if ("toJSON" in value && typeof value.toJSON === "function") {
     return toJson(value.toJSON(), path, depth + 1);

@@ -46,7 +46,7 @@ function nearest(name: string, known: readonly string[]): string | undefined {
 }
 
 /** How many characters to insert, remove or replace to get from one text to the other; a swap of neighbours counts two. */
-function distance(from: string, to: string): number {
+export function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
   for (let i = 1; i <= from.length; i++) {
     const next = [i];

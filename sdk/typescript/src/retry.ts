@@ -1,7 +1,7 @@
 import { linkedAbort, sleep, type Clock } from "./clock.js";
 import { badField, isRetryable, type OpenIntentError } from "./errors.js";
 import type { Names } from "./options.js";
-import { mayBeDone, noAnswer, perhapsDone, saysMore, stillAway } from "./server-away.js";
+import { gotNoConnection, gotNoneHere, mayBeDone, noAnswer, perhapsDone, saysMore, stillAway } from "./server-away.js";
 import type { Settings } from "./settings.js";
 import type { Attempt } from "./transport.js";
 
@@ -16,10 +16,12 @@ const longestTimeout = 2_000_000;
 
 const firstWait = 100;
 const longestWait = 5_000;
+/** The longest wait while there is no connection to a server on this machine: its clients are back within a second of its start. */
+const longestLocalWait = 500;
 
 /** How long to wait before trying again, after this many failures in a row (from 1), in milliseconds. */
 export function backoff(clock: Clock, failures: number, error?: OpenIntentError): number {
-  const whole = Math.min(firstWait * 2 ** Math.min(failures - 1, 16), longestWait);
+  const whole = Math.min(firstWait * 2 ** Math.min(failures - 1, 16), gotNoneHere(error) ? longestLocalWait : longestWait);
   const jittered = whole / 2 + (whole / 2) * clock.random();
   return Math.max(jittered, error?.retryDelayMs ?? 0);
 }
@@ -76,20 +78,23 @@ function pause(
  * @throws UnavailableError when the server was away until the deadline
  */
 export async function withRetry<T>(
-  { clock, server }: Pick<Settings, "clock" | "server">,
+  { clock, server, connectTimeout, outage }: Pick<Settings, "clock" | "server"> & Partial<Settings>,
   options: RetryOptions,
   call: (attempt: Attempt, perhapsDoneBefore: boolean) => Promise<T>,
 ): Promise<T> {
   checkTimeout(options.timeout);
   const seconds = options.timeout ?? defaultPatience / 1000;
-  const deadline = clock.now() + seconds * 1000;
+  const begun = clock.now();
+  const deadline = begun + seconds * 1000;
   const repeatable = options.repeatable ?? true;
   let messageId: string | null = null;
   let last: OpenIntentError | null = null;
   let done = false;
   for (let failures = 1; ; failures++) {
     try {
-      return await once(clock, options, deadline + (options.waits ? grace : 0), (attempt) => call(attempt, done));
+      const result = await once(clock, options, deadline + (options.waits ? grace : 0), (attempt) => call(attempt, done));
+      outage?.over();
+      return result;
     } catch (error) {
       if (!isRetryable(error)) {
         throw error;
@@ -100,10 +105,12 @@ export async function withRetry<T>(
       if (done && !repeatable) {
         throw perhapsDone(server, error);
       }
-      const wait = pause(clock, failures, error, deadline, repeatable);
+      const bound = gotNoConnection(error) ? Math.min(seconds, connectTimeout ?? seconds) : seconds;
+      const wait = pause(clock, failures, error, begun + bound * 1000, repeatable);
       if (wait === undefined) {
-        throw stillAway(server, seconds, last, messageId);
+        throw stillAway(server, bound, last, messageId);
       }
+      outage?.lasts(error);
       await sleep(clock, wait, options.signal);
     }
   }

@@ -27,6 +27,8 @@ export interface RequestOptions extends MessageOptions {
   collect?: Collect;
   /** Keeps the request open until somebody discharges it. */
   obligation?: Obligation;
+  /** Refuses it, and sends nothing, if nobody is there to answer: FailedPreconditionError with the reason `NOBODY_THERE`. */
+  failFast?: boolean;
 }
 
 /** How many answers a request takes exactly; null when there is no such number. */
@@ -48,7 +50,7 @@ export const messageNames: Names<MessageOptions> = {
   policy: true,
 };
 
-export const requestNames: Names<RequestOptions> = { ...messageNames, collect: true, obligation: true };
+export const requestNames: Names<RequestOptions> = { ...messageNames, collect: true, obligation: true, failFast: true };
 
 /** What a message says, as transports write it. */
 export interface Said extends Omit<RequestOptions, "parent"> {
@@ -70,13 +72,13 @@ export const documentNames: Names<DocumentOptions> = { document: true, replaces:
 
 /** Picks what a message says from a call's options; nothing for a plain message. */
 export function said(options: RequestOptions & DocumentOptions & { fence?: number }): { said?: Said } {
-  const { subject, kind, taskId, priority, mentions, directedness, policy, collect, obligation, fence, document } = options;
+  const { subject, kind, taskId, priority, mentions, directedness, policy, collect, obligation, failFast, fence, document } = options;
   const [parentId, replaces] = [idOf(options.parent), idOf(options.replaces)];
   if (mentions !== undefined && !Array.isArray(mentions)) {
     throw badField("mentions", "must be a list of names");
   }
   const place = { parentId, subject, kind, taskId, priority, mentions, directedness, policy };
-  const all = { ...place, collect, obligation, fence, document, replaces };
+  const all = { ...place, collect, obligation, failFast, fence, document, replaces };
   const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
   return Object.keys(given).length === 0 ? {} : { said: given as Said };
 }

@@ -6,11 +6,40 @@ import { connectionLost, errorFrom, wrongPort, type OpenIntentError } from "./er
 /** Failures of attempts that certainly did not reach a server. */
 const unsent = new WeakSet<object>();
 
-/** The failure of an attempt that got no connection: the server knows nothing of it. */
-export function notConnected(message: string, cause?: unknown): OpenIntentError {
-  const failure = connectionLost(message, cause);
+/** Failures of attempts that a server on this machine would have got. */
+const nearby = new WeakSet<object>();
+
+/** What is known of a server that may be on this machine. */
+export interface Place {
+  readonly server: string;
+  /** The command that starts a server there; undefined when that is not on this machine. */
+  readonly start?: string | undefined;
+}
+
+/**
+ * The failure of an attempt that got no connection: the server knows nothing of it. It says how to start a server when nobody
+ * listens on this machine.
+ */
+export function notConnected(message: string, cause?: unknown, place?: Place): OpenIntentError {
+  const start = place?.start;
+  const refused = start !== undefined && message.includes("ECONNREFUSED");
+  const said = refused ? `Nobody listens at ${place!.server} (connection refused). Start a server with: ${start}` : message;
+  const failure = connectionLost(said, cause);
   unsent.add(failure);
+  if (start !== undefined) {
+    nearby.add(failure);
+  }
   return failure;
+}
+
+/** Whether an attempt failed because it got no connection. */
+export function gotNoConnection(error: object): boolean {
+  return unsent.has(error);
+}
+
+/** Whether an attempt failed because it got no connection on this machine. */
+export function gotNoneHere(error: object | undefined): boolean {
+  return error !== undefined && nearby.has(error);
 }
 
 /** Failures of attempts that ran out of time. */

@@ -12,10 +12,14 @@ import type { Said } from "./saying.js";
 import type { SearchFilters, SearchPage } from "./searching.js";
 import type {
   AccessPolicy,
+  AgentPage,
+  AgentRecord,
+  AgentStatus,
   Channel,
   ChannelMessage,
   ChannelOptions,
   Intent,
+  IntentPage,
   IntentStatus,
   JsonObject,
   MemberPolicy,
@@ -142,6 +146,28 @@ export interface FollowAttempt extends Attempt {
   accepted(position: number): void;
 }
 
+/** Which intents a page has. What is absent does not count. */
+export interface IntentsRequest {
+  status?: IntentStatus;
+  /** `asc` for the oldest first, which is so unless given, or `desc`. */
+  order?: "asc" | "desc";
+  /** The size of the page, 1 to 1,000. */
+  limit?: number;
+  cursor?: string;
+}
+
+/** Which agents a page has. What is absent does not count. */
+export interface AgentsRequest {
+  role?: string;
+  /** `active` unless given. */
+  status?: AgentStatus;
+  /** Any of these. */
+  capabilities?: readonly string[];
+  /** The size of the page, 1 to 1,000. */
+  limit?: number;
+  cursor?: string;
+}
+
 /** The new content of a message. What is absent stays as it is. */
 export interface EditRequest extends Place {
   payload?: JsonObject;
@@ -216,6 +242,9 @@ export interface Transport {
   releaseLease(intentId: string, leaseId: string, attempt: Attempt): Promise<void>;
   createIntent(request: CreateIntentRequest, attempt: Attempt): Promise<Intent>;
   openIntent(request: OpenIntentRequest, attempt: Attempt): Promise<Intent>;
+  listIntents(request: IntentsRequest, attempt: Attempt): Promise<IntentPage>;
+  listAgents(request: AgentsRequest, attempt: Attempt): Promise<AgentPage>;
+  getAgent(agentId: string, attempt: Attempt): Promise<AgentRecord>;
   getIntent(intentId: string, attempt: Attempt): Promise<Intent>;
   setIntentStatus(intentId: string, status: IntentStatus, expectedVersion: number, attempt: Attempt): Promise<Intent>;
   /**

@@ -139,3 +139,39 @@ export interface Intent {
 export function saysFailure(messageType: MessageType, metadata: JsonObject): boolean {
   return messageType === "response" && metadata["openintent_error"] === true;
 }
+
+/** Where an agent stands. */
+export type AgentStatus = "registering" | "active" | "draining" | "unhealthy" | "dead" | "deregistered";
+
+/** What the server knows of an agent. */
+export interface AgentRecord {
+  readonly id: string;
+  readonly role: string | null;
+  readonly name: string | null;
+  readonly status: AgentStatus;
+  /** What the agent says that it is doing. */
+  readonly statusNote: string | null;
+  readonly capabilities: readonly string[];
+  readonly registeredAt: Date;
+  readonly lastHeartbeatAt: Date | null;
+}
+
+/** A page of agents, by id. `nextCursor` goes on; it is null on the last page. `total` ends at 10,000. */
+export interface AgentPage {
+  readonly agents: readonly AgentRecord[];
+  readonly total: number;
+  readonly nextCursor: string | null;
+}
+
+/** A page of the intents that the caller may read. `nextCursor` goes on; it is null on the last page. `total` ends at 10,000. */
+export interface IntentPage {
+  readonly intents: readonly Intent[];
+  readonly total: number;
+  readonly nextCursor: string | null;
+}
+
+/** A role, and the ids of the active agents that hold it. Messages to `role:ROLE` reach them. */
+export interface Role {
+  readonly id: string;
+  readonly agents: readonly string[];
+}

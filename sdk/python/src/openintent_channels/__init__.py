@@ -27,6 +27,7 @@ from .claims import AsyncClaim, Claim
 from .client import OpenIntentClient
 from .conversations import Annotation, Discharge, Reaction, Revision, Thread
 from .digests import Digest, DigestCount, DigestSpan, DigestSubject
+from .directory import AgentPage, AgentRecord, IntentPage, Role
 from .errors import *  # noqa: F403
 from .handles import ChannelHandle
 from .leases import AsyncLease, Lease
@@ -38,6 +39,8 @@ __all__ = [
     "Agent",
     "AgentBase",
     "AgentMessage",
+    "AgentPage",
+    "AgentRecord",
     "Annotation",
     "AsyncChannelHandle",
     "AsyncClaim",
@@ -60,6 +63,7 @@ __all__ = [
     "Explanation",
     "FoundMessage",
     "Intent",
+    "IntentPage",
     "Iteration",
     "Knock",
     "Lease",
@@ -67,6 +71,7 @@ __all__ = [
     "OpenIntentClient",
     "Reaction",
     "Revision",
+    "Role",
     "SearchPage",
     "Thread",
     "Workflow",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from ._settings import DEFAULT_SERVER, DEVELOPMENT_KEY, Settings
 from .errors import OpenIntentError, UnavailableError
 
+_NO_CONNECTION = ("failed to connect to all addresses", "DNS resolution failed")
+
 NOT_GRPC = "NOT_GRPC"
 """The reason of the error for an address at which something answers that does not speak gRPC."""
 
@@ -12,6 +14,7 @@ NOT_GRPC = "NOT_GRPC"
 _HTTP1_ANSWER = "Trying to connect an http1.x server"
 _HTTP2_ANSWER = "Received http2 header with status: 404"
 
+_NAMED_DEFAULT = DEFAULT_SERVER.replace("127.0.0.1", "localhost")
 _HOW_TO_GIVE_A_KEY = "Set OPENINTENT_API_KEY, or give the client an api_key."
 
 
@@ -23,6 +26,8 @@ def advised(error: OpenIntentError, settings: Settings) -> OpenIntentError:
             f"Give the gRPC address ({DEFAULT_SERVER} by default).",
             code="UNAVAILABLE", reason=NOT_GRPC,
         )
+    if not error.reason and error.message.startswith(_NO_CONNECTION):
+        return _not_connected(error, settings)
     if error.reason == "API_KEY_MISSING":
         return _told(error, f"The server at {settings.target} needs an API key. {_HOW_TO_GIVE_A_KEY}")
     if error.reason == "API_KEY_UNKNOWN" and settings.api_key == DEVELOPMENT_KEY:
@@ -32,6 +37,18 @@ def advised(error: OpenIntentError, settings: Settings) -> OpenIntentError:
             f"other is given. {_HOW_TO_GIVE_A_KEY}",
         )
     return error
+
+
+def _not_connected(error: OpenIntentError, settings: Settings) -> UnavailableError:
+    """Returns the error of an attempt that got no connection. It says how to start a server when nobody listens on this
+    machine."""
+    text = error.message
+    if settings.local and "refused" in text:
+        where = "" if settings.target in (DEFAULT_SERVER, _NAMED_DEFAULT) else f" --grpc-addr {settings.target}"
+        text = f"Nobody listens at {settings.target} (connection refused). Start a server with: openintent serve{where}"
+    unavailable = UnavailableError(text, code="UNAVAILABLE")
+    unavailable.unconnected = True
+    return unavailable
 
 
 def _told(error: OpenIntentError, text: str) -> OpenIntentError:

@@ -12,7 +12,10 @@ from .errors import OpenIntentError
 
 logger = logging.getLogger("openintent_channels")
 
-_STILL_FAILING_SECONDS = 60.0
+_FIRST_REMINDER, _LONGEST_REMINDER = 10.0, 3600.0
+"""How many seconds after the first warning about a server that stays away the second one comes. Each later one comes after
+twice as long as the one before, and after an hour at most."""
+
 _REMEMBERED_CHANNELS = 10_000
 
 
@@ -26,6 +29,7 @@ class AgentLog:
         self._connected = self._was_connected = self._gave_up = False
         self._failing_since: float | None = None
         self._said_failing = 0.0
+        self._reminder = _FIRST_REMINDER
         self._unhandled = Memory(_REMEMBERED_CHANNELS)
 
     def connected(self, stands_by: bool) -> None:
@@ -57,9 +61,11 @@ class AgentLog:
         now = self._clock()
         if self._failing_since is None:
             self._failing_since = self._said_failing = now
+            self._reminder = _FIRST_REMINDER
             self._say(logging.WARNING, "cannot reach the server at %s and keeps trying: %s", self._address, error)
-        elif now - self._said_failing >= _STILL_FAILING_SECONDS:
+        elif now - self._said_failing >= self._reminder:
             self._said_failing = now
+            self._reminder = min(2 * self._reminder, _LONGEST_REMINDER)
             lasting = _duration(now - self._failing_since)
             self._say(
                 logging.WARNING, "has not reached the server at %s for %s and keeps trying: %s",
@@ -103,6 +109,14 @@ class AgentLog:
         logger.error(
             "agent %s: the handler for channel %s failed on message %s: %s",
             self._agent_id, _quoted(channel), message_id, _in_a_line(error), exc_info=error,
+        )
+
+    def unfit(self, channel: str, message_id: str, returned: bool, error: OpenIntentError) -> None:
+        """The payload of a message, or what a handler returned, does not have the form that it must have."""
+        what = "what the handler returned for" if returned else "the payload of"
+        logger.error(
+            "agent %s: %s message %s on channel %s does not fit: %s",
+            self._agent_id, what, message_id, _quoted(channel), error.message,
         )
 
     def digest_failed(self, error: BaseException) -> None:
@@ -157,4 +171,4 @@ def _duration(seconds: float) -> str:
     hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours}h{minutes}m{rest}s"
-    return f"{minutes}m{rest}s"
+    return f"{minutes}m{rest}s" if minutes else f"{rest}s"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypedDict, TypeVar
 
 from . import _methods as methods
+from ._bounds import check
 from ._calls import Calls
 from ._effects import Began, Emit, Invoke, Pause, Steps
 from ._generated import channels_pb2, messages_pb2
@@ -16,7 +17,7 @@ from ._methods import Answer, Method
 from ._retrying import Deadline, is_passing
 from ._structs import fill
 from ._tracing import Trace, Tracing
-from .errors import ChannelClosedError, MessageTimeoutError, OpenIntentError, RemoteError
+from .errors import ChannelClosedError, MessageTimeoutError, OpenIntentError, PayloadError, RemoteError, RemotePayloadError
 from .models import Message, message_of
 from .payloads import encode
 
@@ -184,12 +185,14 @@ class Asking:
         self, method: Method[Any, Answer], request: Any, deadline: Deadline, headers: tuple[tuple[str, str], ...]
     ) -> Steps[Answer]:
         """Asks again, under the same key, whenever the connection or the server is lost, until the deadline."""
+        check(request)
         waits, message_id = None, None
         while True:
             try:
                 # No attempt needs to be longer than the server waits. It is the server that refuses a longer question.
                 remaining = min(deadline.remaining or 0.0, LONGEST)
                 answer: Answer = yield Invoke(method, request, remaining + GRACE, headers)
+                self.calls.reached()
                 return answer
             except OpenIntentError as error:
                 message_id, waits = error.message_id or message_id, waits or self.calls.waits()
@@ -204,8 +207,7 @@ class Asking:
         if not is_passing(error):
             error.metadata.update(facts)
             raise error
-        if not deadline.allows(wait):
-            raise self.calls.unavailable(error, deadline, facts) from error
+        self.calls.again(error, wait, deadline, facts)
         yield Pause(wait)
 
 
@@ -223,6 +225,9 @@ def _raised(response: Message) -> Message:
         return response
     told = response.payload.get("error")
     told = told if isinstance(told, dict) else {}
-    raise RemoteError(str(told.get("message", "")), type=str(told.get("type", "")), response=response)
+    text, kind = str(told.get("message", "")), str(told.get("type", ""))
+    if kind == PayloadError.__name__:
+        raise RemotePayloadError(text, response=response)
+    raise RemoteError(text, type=kind, response=response)
 
 

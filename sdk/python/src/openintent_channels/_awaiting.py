@@ -11,9 +11,11 @@ from typing import Any, Generic, TypeVar
 import grpc
 import grpc.aio
 
-from ._connections import Stubs, advance, client_closed, dial, failed
+from ._connections import Stubs, advance, client_closed, dial, failed, secured
 from ._effects import Accepted, Began, Effect, Emit, Invoke, Open, Pause, Receive, Steps
+from ._securing import may_need_tls
 from ._settings import Settings
+from .errors import OpenIntentError
 
 T = TypeVar("T")
 
@@ -65,6 +67,8 @@ class AwaitingConnection:
         except StopIteration as end:
             result: T = end.value
             return result
+        except OpenIntentError as error:
+            raise error.with_traceback(None) from error.__cause__  # how the rule came to it is nothing to the caller
 
     async def perform(self, effect: Effect) -> Any:
         """Carries out one effect. Raises OpenIntentError when the server refuses it."""
@@ -87,7 +91,10 @@ class AwaitingConnection:
                 case Accepted(stream):
                     return dict(await stream.initial_metadata() or ())  # type: ignore[attr-defined]
         except grpc.aio.AioRpcError as failure:
-            raise failed(failure, self._settings) from None
+            error = failed(failure, self._settings)
+            if may_need_tls(error, self._settings):
+                error = await asyncio.to_thread(secured, error, self._settings)
+            raise error from None
         except asyncio.CancelledError:
             if not self._closed or is_cancelled():
                 raise

@@ -54,9 +54,21 @@ class InvalidArgumentError(OpenIntentError):
 
 
 class PayloadError(InvalidArgumentError, ValueError):
-    """A payload that cannot be sent, or does not have the form that a type asks for; found by this package itself."""
+    """A payload that cannot be sent, or does not have the form that a type asks for; found by this package itself. `agent`
+    is who sent it; None for a payload of this program's own."""
 
-    def __init__(self, path: str, problem: str) -> None:
+    agent: str | None = None
+
+    def __init__(self, path: str, problem: str, *, agent: str | None = None, message_id: str | None = None) -> None:
+        told = f"{path}: {problem}"
         super().__init__(
-            f"{path}: {problem}", code="INVALID_ARGUMENT", reason="INVALID_PAYLOAD", violations=[Violation(path, problem)]
+            told if agent is None else f"{told} (message {message_id} from {agent})",
+            code="INVALID_ARGUMENT", reason="INVALID_PAYLOAD", violations=[Violation(path, problem)],
+            metadata={"message_id": message_id} if message_id else None,
         )
+        self.agent = agent
+
+    def of(self, agent: str, message_id: str) -> PayloadError:
+        """Returns the same error, of a message that somebody sent."""
+        (wrong,) = self.violations
+        return PayloadError(wrong.field, wrong.description, agent=agent, message_id=message_id)

@@ -9,9 +9,10 @@ from typing import Any, Generic, TypeVar
 
 import grpc
 
-from ._connections import Stubs, advance, client_closed, dial, failed
+from ._connections import Stubs, advance, client_closed, dial, failed, secured
 from ._effects import Accepted, Began, Effect, Emit, Invoke, Open, Pause, Receive, Steps, Stream
 from ._settings import Settings
+from .errors import OpenIntentError
 
 T = TypeVar("T")
 
@@ -45,6 +46,8 @@ class BlockingConnection:
         except StopIteration as end:
             result: T = end.value
             return result
+        except OpenIntentError as error:
+            raise error.with_traceback(None) from error.__cause__  # how the rule came to it is nothing to the caller
 
     def perform(self, effect: Effect) -> Any:
         """Carries out one effect. Raises OpenIntentError when the server refuses it."""
@@ -66,7 +69,8 @@ class BlockingConnection:
                 case Receive(stream):
                     return next(stream, None)  # type: ignore[call-overload]
         except grpc.RpcError as failure:
-            raise client_closed() if self._closed.is_set() else failed(failure, self._settings) from None
+            error = client_closed() if self._closed.is_set() else failed(failure, self._settings)
+            raise secured(error, self._settings) from None
         raise AssertionError(f"{effect} is not an effect of a call")
 
 

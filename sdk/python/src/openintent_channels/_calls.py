@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -11,11 +12,13 @@ from typing import Any
 
 from google.protobuf.message import Message as Wire
 
+from ._bounds import check
 from ._effects import Invoke, Pause, Steps
 from ._methods import Answer, Asked, Method
 from ._retrying import PATIENCE, Deadline, Waits, is_passing
+from ._securing import TLS_FAILED
 from ._settings import DEFAULT_SERVER
-from .errors import OpenIntentError, UnavailableError
+from .errors import InvalidArgumentError, OpenIntentError, UnavailableError, Violation
 
 
 def new_key() -> str:
@@ -31,15 +34,44 @@ def _nothing(_: OpenIntentError) -> None: ...
 
 
 @dataclass(slots=True)
+class Outage:
+    """Says once that a client cannot reach its server, until a call succeeds."""
+
+    told: bool = False
+
+    def lasts(self, address: str, error: OpenIntentError) -> None:
+        """An attempt has failed, and is made again."""
+        if never_connected(error) and not self.told:
+            self.told = True
+            text = "a client cannot reach the server at %s and keeps trying: %s"
+            logging.getLogger("openintent_channels").warning(text, address, error)
+
+
+@dataclass(slots=True)
 class Calls:
     """Makes calls as one sender. Tests pass in a clock, dice and keys of their own."""
 
     sender: str = "operator"
     address: str = DEFAULT_SERVER
     patience: float = PATIENCE
+    local: bool = False
+    """Whether the server is on this machine."""
+    intent_id: str | None = None
+    """The intent of calls that name none."""
+    connect_timeout: float | None = None
+    """How many seconds a call is tried for while there is no connection; None for no such bound."""
+    outage: Outage | None = None
+    """Says that the server cannot be reached; None when somebody else does."""
     clock: Callable[[], float] = time.monotonic
     dice: Callable[[], float] = random
     key: Callable[[], str] = field(default=new_key)
+
+    def intent(self, call: str, given: str | None) -> str:
+        """Returns the intent that was given or, without one, the client's. Raises InvalidArgumentError without either."""
+        if given or self.intent_id:
+            return given or self.intent_id or ""
+        problem = f"{call} needs an intent: give intent_id, or set OPENINTENT_INTENT_ID"
+        raise InvalidArgumentError(problem, code="INVALID_ARGUMENT", violations=[Violation("intent_id", problem)])
 
     def deadline(self, seconds: float | None = None) -> Deadline:
         """Returns the deadline that many seconds from now, or without a number the one of calls that have none of their
@@ -48,7 +80,7 @@ class Calls:
 
     def waits(self) -> Waits:
         """Returns the waits between the attempts of one call."""
-        return Waits(self.dice)
+        return Waits(self.dice, local=self.local)
 
     def call(
         self,
@@ -60,10 +92,12 @@ class Calls:
     ) -> Steps[Answer]:
         """Calls until it succeeds, fails for good, or its deadline passes, which is an UnavailableError that names the
         server. `retried` is asked whether to make the call again after a passing failure."""
+        check(request)
         deadline, waits = deadline or self.deadline(), None
         while True:
             try:
                 answer: Answer = yield Invoke(method, request, deadline.remaining, metadata)
+                self.reached()
                 return answer
             except OpenIntentError as error:
                 waits = waits or self.waits()
@@ -72,9 +106,24 @@ class Calls:
                 if not retried(error):
                     raise self.outcome_unknown(error) from error
                 wait = waits.after(error)
-                if not deadline.allows(wait):
-                    raise self.unavailable(error, deadline) from error
+                self.again(error, wait, deadline)
             yield Pause(wait)
+
+    def reached(self) -> None:
+        """Notes that the server has answered."""
+        if self.outage is not None:
+            self.outage.told = False
+
+    def again(
+        self, error: OpenIntentError, wait: float, deadline: Deadline, facts: Mapping[str, str] | None = None
+    ) -> None:
+        """Says that a call is made again after a wait. Raises UnavailableError when there is no time left for that."""
+        if never_connected(error):
+            deadline = deadline.connecting(self.connect_timeout)
+        if not deadline.allows(wait):
+            raise self.unavailable(error, deadline, facts) from error
+        if self.outage is not None:
+            self.outage.lasts(self.address, error)
 
     def unavailable(
         self, error: OpenIntentError, deadline: Deadline, facts: Mapping[str, str] | None = None
@@ -93,9 +142,12 @@ class Calls:
         method: Method[Asked, Answer],
         request: Any,
         failed: Callable[[OpenIntentError], None] = _nothing,
+        starting: Starting | None = None,
     ) -> Steps[Answer]:
         """Calls until it succeeds or fails for good, however long the server is away. An attempt that gets no
-        answer within the patience is made again. `failed` is told of each attempt that failed and is made again."""
+        answer within the patience is made again. `failed` is told of each attempt that failed and is made again. `starting`
+        says what else ends it while the agent starts."""
+        check(request)
         waits = None
         while True:
             try:
@@ -105,9 +157,35 @@ class Calls:
                 waits = waits or self.waits()
                 if not is_passing(error) and not isinstance(error, UnavailableError):
                     raise
-                failed(error)
                 wait = waits.after(error)
+                if starting is not None and (late := starting.ends(self, error, wait)):
+                    raise late from None
+                failed(error)
             yield Pause(wait)
+
+
+@dataclass(frozen=True, slots=True)
+class Starting:
+    """What ends an agent that has not been connected: the end of its time to connect, and a failure of TLS, which nothing
+    but other settings can mend. Later it goes on, since certificates are renewed."""
+
+    until: Deadline | None = None
+    over: bool = False
+
+    def ends(self, calls: Calls, error: OpenIntentError, wait: float) -> OpenIntentError | None:
+        """Returns the error that ends the agent instead of another attempt after a wait; None for none."""
+        if self.over:
+            return None
+        if error.reason == TLS_FAILED:
+            return error
+        if self.until is not None and never_connected(error) and not self.until.allows(wait):
+            return calls.unavailable(error, self.until)
+        return None
+
+
+def never_connected(error: OpenIntentError) -> bool:
+    """Whether an attempt failed because it got no connection."""
+    return isinstance(error, UnavailableError) and error.unconnected
 
 
 def _unavailable(text: str, error: OpenIntentError, facts: Mapping[str, str] | None = None) -> UnavailableError:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _methods as methods
+from ._bounds import check_channel_name
 from ._calls import Calls
 from ._effects import Steps
 from ._generated import access_pb2, channels_pb2, intents_pb2
 from ._retrying import Deadline, never_began
 from ._structs import to_struct
+from .directory import IntentPage, intent_page_of
 from .errors import ChannelNameTakenError, InvalidArgumentError, OpenIntentError, Violation
 from .models import Channel, ChannelOptions, Intent, channel_of, intent_of, number
 
@@ -54,6 +56,7 @@ class Channels:
     ) -> Steps[Channel]:
         """Creates a channel. The call carries no key. So when the outcome of an attempt is unknown, and the next one finds
         the name taken by an open channel that this sender created, the earlier attempt created it."""
+        check_channel_name(name)
         request = channels_pb2.CreateChannelRequest(
             intent_id=intent_id,
             name=name,
@@ -75,12 +78,14 @@ class Channels:
     def open(
         self,
         name: str,
-        intent_id: str,
+        intent_id: str | None,
         members: Sequence[str],
         member_policy: str,
         options: Options | None,
     ) -> Steps[Channel]:
         """Gets the intent's open channel of that name, or creates it. When several callers do so at once, one creates it."""
+        intent_id = self.calls.intent("channels.open", intent_id)
+        check_channel_name(name)
         deadline = self.calls.deadline()
         while True:
             found = yield from self._find(intent_id, name, deadline)
@@ -91,9 +96,9 @@ class Channels:
             except ChannelNameTakenError:
                 continue
 
-    def list(self, intent_id: str) -> Steps[list[Channel]]:
+    def list(self, intent_id: str | None) -> Steps[list[Channel]]:
         """Lists an intent's channels, open ones first."""
-        request = channels_pb2.ListChannelsRequest(intent_id=intent_id)
+        request = channels_pb2.ListChannelsRequest(intent_id=self.calls.intent("list_channels", intent_id))
         return (yield from self._every(request, self.calls.deadline()))
 
     def get(self, channel_id: str) -> Steps[Channel]:
@@ -170,9 +175,16 @@ class Intents:
             )
         return intent_of((yield from self.calls.call(methods.OPEN_INTENT, request)).intent)
 
-    def get(self, intent_id: str, deadline: Deadline | None = None) -> Steps[Intent]:
+    def list(self, status: str | None, order: str | None, limit: int | None, cursor: str | None) -> Steps[IntentPage]:
+        """Lists a page of intents."""
+        request = intents_pb2.ListIntentsRequest(order=order, limit=limit, cursor=cursor)
+        if status is not None:
+            request.status = number(intents_pb2.IntentStatus, "INTENT_STATUS_", status, "status")
+        return intent_page_of((yield from self.calls.call(methods.LIST_INTENTS, request)))
+
+    def get(self, intent_id: str | None, deadline: Deadline | None = None) -> Steps[Intent]:
         """Reads an intent."""
-        request = intents_pb2.GetIntentRequest(intent_id=intent_id)
+        request = intents_pb2.GetIntentRequest(intent_id=self.calls.intent("intents.get", intent_id))
         return intent_of((yield from self.calls.call(methods.GET_INTENT, request, deadline=deadline)))
 
     def set_status(self, intent_id: str, status: str, reason: str | None) -> Steps[Intent]:

@@ -10,7 +10,8 @@ import grpc
 from ._advice import advised
 from ._effects import Effect, Steps
 from ._methods import Method
-from ._settings import CHANNEL_OPTIONS, Settings, resolve
+from ._securing import may_need_tls, needs_tls, speaks_tls, tls_failed
+from ._settings import Settings, resolve
 from ._statuses import error_of
 from .errors import OpenIntentError
 
@@ -45,21 +46,36 @@ class Stubs:
         return stub
 
 
-def settings_from(server: str | None, api_key: str | None, agent_id: str | None, tls: bool | None) -> Settings:
+def settings_from(
+    server: str | None,
+    api_key: str | None,
+    agent_id: str | None,
+    tls: bool | None,
+    ca_file: str | os.PathLike[str] | None,
+    intent_id: str | None,
+) -> Settings:
     """Resolves the settings with the program's environment."""
-    return resolve(os.environ, server, api_key, agent_id, tls)
+    return resolve(os.environ, server, api_key, agent_id, tls, ca_file, intent_id)
 
 
 def dial(settings: Settings, library: Any) -> Any:
     """Opens a channel of grpc or grpc.aio. It connects when it is first used, and reconnects whenever it must."""
     if settings.tls:
-        return library.secure_channel(settings.target, grpc.ssl_channel_credentials(), options=CHANNEL_OPTIONS)
-    return library.insecure_channel(settings.target, options=CHANNEL_OPTIONS)
+        credentials = grpc.ssl_channel_credentials(settings.certificates)
+        return library.secure_channel(settings.target, credentials, options=settings.channel_options)
+    return library.insecure_channel(settings.target, options=settings.channel_options)
 
 
 def failed(failure: Any, settings: Settings) -> OpenIntentError:
     """Returns the error for a call of grpc or grpc.aio that failed."""
-    return advised(error_of(failure.code(), failure.details(), failure.trailing_metadata()), settings)
+    error = error_of(failure.code(), failure.details(), failure.trailing_metadata())
+    return tls_failed(error, settings) or advised(error, settings)
+
+
+def secured(error: OpenIntentError, settings: Settings) -> OpenIntentError:
+    """Returns the error for a server that speaks TLS when that is why a call without it failed, and else the same one. It
+    may look at the server, which blocks for a few seconds at most."""
+    return needs_tls(settings) if may_need_tls(error, settings) and speaks_tls(settings.target) else error
 
 
 def client_closed() -> OpenIntentError:

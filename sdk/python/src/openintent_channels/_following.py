@@ -42,6 +42,7 @@ class Following:
                 header = yield Accepted(stream)
                 if _POSITION in header:
                     waits.succeeded()
+                    self.calls.reached()
                     cursor = int(header[_POSITION]) if cursor is None else cursor
                     if not began:
                         began = True
@@ -63,8 +64,8 @@ class Following:
                 wait = waits.after(error)
                 if not is_passing(error):
                     raise
-                if not began and not deadline.allows(wait):
-                    raise self.calls.unavailable(error, deadline) from error
+                if not began:
+                    self.calls.again(error, wait, deadline)
             finally:
                 stream.cancel()
             yield Pause(wait)

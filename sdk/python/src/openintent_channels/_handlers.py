@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from . import payloads
 from .errors import OpenIntentError
+from .models import Message
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -92,7 +93,7 @@ class Handler:
     def arguments(self, message: Any) -> list[Any]:
         """Returns the arguments to call it with for a message or a digest. Raises PayloadError when the payload does not
         have the form it asks for."""
-        return [message if kind is None else payloads.decode(message.payload, kind) for kind in self.typed]
+        return [message if kind is None else message.payload_as(kind) for kind in self.typed]
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
@@ -118,7 +119,7 @@ def _parameter_types(function: Callable[..., Any]) -> Iterable[Any]:
         hint = hints.get(parameter.name)
         if (typing.get_origin(hint) or hint) in (dict, Mapping):
             yield dict
-        elif payloads.is_typed(hint) and not getattr(hint, "is_message", False):
+        elif payloads.is_typed(hint) and not (isinstance(hint, type) and issubclass(hint, Message)):
             yield hint
         else:
             yield None

@@ -25,7 +25,7 @@ from ._reporting import Reporting
 from ._tracing import Tracing
 from .claims import Place
 from .digests import Digest
-from .errors import AlreadyExistsError, OpenIntentError
+from .errors import AlreadyExistsError, OpenIntentError, PayloadError
 from .models import Message, message_fields
 from .payloads import encode
 
@@ -229,8 +229,10 @@ class Handling:
     ) -> Answer | None:
         """Calls a handler and returns what its result or its failure answers. A failure is logged and noted in the span. A
         reply of its own that came too late is none: nobody is there to be told."""
+        result: Any = None
         try:
-            return answer_of(await self._call(handler, fields, reply))
+            result = await self._call(handler, fields, reply)
+            return answer_of(result)
         except (KeyboardInterrupt, SystemExit, GeneratorExit):
             raise
         except BaseException as error:  # whatever it is, the asker must hear of it
@@ -239,7 +241,10 @@ class Handling:
             if isinstance(error, OpenIntentError) and any(error is told for told in course.late):
                 self._log.too_late(fields["channel_name"], fields["id"], error)
                 return None
-            self._log.handler_failed(fields["channel_name"], fields["id"], error)
+            if isinstance(error, PayloadError) and (result is not None or error.message_id == fields["id"]):
+                self._log.unfit(fields["channel_name"], fields["id"], result is not None, error)
+            else:
+                self._log.handler_failed(fields["channel_name"], fields["id"], error)
             if span is not None:
                 span.record_exception(error)
             return failure_of(error)

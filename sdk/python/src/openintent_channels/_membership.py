@@ -10,7 +10,7 @@ from typing import Any
 from . import _methods as methods
 from ._agent_log import AgentLog
 from ._awaiting import AwaitingConnection
-from ._calls import Calls
+from ._calls import Calls, Starting
 from ._effects import Pause
 from ._generated import agents_pb2, messages_pb2, subscriptions_pb2
 from ._methods import Answer, Method
@@ -59,6 +59,7 @@ class Membership:
     """Whether this run has had a subscription."""
     subscribed_at: int = 0
     """When the subscription was made, in nanoseconds by the server's clock."""
+    starting: Starting = field(default_factory=Starting)
 
     async def register(self) -> None:
         """Writes the agent's record, which makes it present and gives it its role."""
@@ -130,7 +131,7 @@ class Membership:
 
     async def _persist(self, method: Method[Any, Answer], request: Any) -> Answer:
         """Makes a call however long the server is away, and says so meanwhile."""
-        return await self.connection.run(self.calls.call_for_ever(method, request, self.log.failed))
+        return await self.connection.run(self.calls.call_for_ever(method, request, self.log.failed, self.starting))
 
     async def _beat(self, status: agents_pb2.AgentStatus) -> agents_pb2.HeartbeatResponse:
         """Sends a heartbeat, with the agent's note if that is new. A note that the server refuses is dropped."""

@@ -31,10 +31,12 @@ class MessageOptions(TypedDict, total=False):
 class RequestOptions(MessageOptions, total=False):
     """What a request may say too. `collect` is how many answers it takes: `any`, `one`, `all` or `{"quorum": n}`.
     `obligation` keeps it open until somebody discharges it: what it blocks, `halted`, `degraded` or `none`, or
-    `{"blocks": ..., "delegate": ...}`."""
+    `{"blocks": ..., "delegate": ...}`. With `fail_fast` it is refused, and nothing is sent, if nobody is there to answer
+    (FailedPreconditionError with the reason NOBODY_THERE)."""
 
     collect: str | Mapping[str, int] | None
     obligation: Mapping[str, str | None] | str | None
+    fail_fast: bool | None
 
 
 class SendOptions(RequestOptions, total=False):
@@ -52,7 +54,7 @@ class ReplyOptions(MessageOptions, total=False):
     fence: int | None
 
 
-_PLAIN = ("subject", "kind", "task_id", "fence", "document")
+_PLAIN = ("subject", "kind", "task_id", "fence", "document", "fail_fast")
 _MESSAGES = {"parent": "parent_id", "replaces": "replaces"}
 _ENUMS: Mapping[str, tuple[Any, str]] = {
     "priority": (attention_pb2.Priority, "PRIORITY_"),

@@ -50,6 +50,7 @@ _OBLIGATIONS = "ObligationService"
 OPEN_INTENT = Method(_INTENTS, "OpenIntent", intents_pb2.OpenIntentRequest, intents_pb2.OpenIntentResponse)
 CREATE_INTENT = Method(_INTENTS, "CreateIntent", intents_pb2.CreateIntentRequest, intents_pb2.Intent)
 GET_INTENT = Method(_INTENTS, "GetIntent", intents_pb2.GetIntentRequest, intents_pb2.Intent)
+LIST_INTENTS = Method(_INTENTS, "ListIntents", intents_pb2.ListIntentsRequest, intents_pb2.ListIntentsResponse)
 SET_INTENT_STATUS = Method(_INTENTS, "SetIntentStatus", intents_pb2.SetIntentStatusRequest, intents_pb2.Intent)
 
 CREATE_CHANNEL = Method(_CHANNELS, "CreateChannel", channels_pb2.CreateChannelRequest, channels_pb2.Channel)
@@ -108,6 +109,8 @@ SEARCH_MESSAGES = Method(
 
 UPSERT_AGENT = Method(_AGENTS, "UpsertAgent", agents_pb2.RegisterAgentRequest, agents_pb2.Agent)
 HEARTBEAT = Method(_AGENTS, "Heartbeat", agents_pb2.HeartbeatRequest, agents_pb2.HeartbeatResponse)
+GET_AGENT = Method(_AGENTS, "GetAgent", agents_pb2.GetAgentRequest, agents_pb2.Agent)
+LIST_AGENTS = Method(_AGENTS, "ListAgents", agents_pb2.ListAgentsRequest, agents_pb2.ListAgentsResponse)
 UPDATE_AGENT_STATUS = Method(_AGENTS, "UpdateAgentStatus", agents_pb2.UpdateAgentStatusRequest, agents_pb2.Agent)
 
 ACQUIRE_LEASE = Method(_LEASES, "AcquireLease", leases_pb2.AcquireLeaseRequest, leases_pb2.Lease)

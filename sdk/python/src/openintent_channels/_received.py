@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from ._async_conversation_calls import AsyncConversationCalls
 from ._conversation import DEFAULT_TTL
@@ -65,8 +65,6 @@ class ReceivedMessage(Message):
     """A message with where it comes from. `attempt` counts its deliveries, from 1; a repetition has the same `id`.
     `source_ids` are the ids of the messages that came with one delivery, oldest first, this one among them, because they had
     waited for their sender to pause; it is empty for a message that came by itself."""
-
-    is_message: ClassVar[bool] = True
 
     intent_id: str
     channel_name: str

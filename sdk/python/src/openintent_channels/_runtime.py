@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from . import _methods as methods
 from ._agent_log import logger
+from ._calls import Starting
 from ._conversation import takes_claims
 from ._effects import Accepted, Open, Pause, Receive, Stream
 from ._generated import subscriptions_pb2
@@ -35,6 +36,9 @@ stores what it has sent, so what is handled soon is never stored."""
 
 _COMES_AGAIN = "DELIVERY_COMES_AGAIN"
 """The reason of the refusal to acknowledge a delivery that a replaced stream has sent."""
+
+STREAM_FIRST = 1.0
+"""How many seconds the stream comes first, before the rest of the inbox is read."""
 
 _ON_ITS_WAY = 5.0
 """How many seconds after it found a message in the inbox an agent that leaves waits, at most, for the delivery of it."""
@@ -94,7 +98,9 @@ class Runtime:
 
     async def _join(self) -> str:
         await self._membership.register()
-        return await self._membership.subscribe()
+        subscription = await self._membership.subscribe()
+        self._membership.starting = Starting(over=True)
+        return subscription
 
     async def _or_gives_up(self, part: Coroutine[Any, Any, T]) -> T:
         """Does a part of the agent's work. An error of it ends the agent, which says so at once."""
@@ -220,14 +226,35 @@ class Runtime:
         if stands_by:
             return
         self._membership.took_over = True
+        if await self._take_inbox(lambda sent: sent <= self._membership.subscribed_at):
+            rest = asyncio.ensure_future(self._take_rest())
+            self._aside.add(rest)
+            rest.add_done_callback(self._aside.discard)
+
+    async def _take_rest(self) -> None:
+        """Takes up what the subscription did not bring although it is newer: requests from before the agent took a role or
+        gained access. What the subscription brings comes over the stream, which knows the attempt."""
+        await self._connection.perform(Pause(STREAM_FIRST))
+        try:
+            await self._take_inbox(lambda _: True)
+        except OpenIntentError as error:
+            self._log.warn("could not read its inbox: %s", error)
+
+    async def _take_inbox(self, wanted: Callable[[int], bool]) -> bool:
+        """Takes up requests from the inbox, if they are wanted by when they were sent. Returns whether others are there."""
+        others = False
         async for item in self._membership.waiting_requests():
             if self._leaving.is_set():
-                return
+                return False
+            if not wanted(item.message.created_at.ToNanoseconds()):
+                others = True
+                continue
             attention = given_attention(item)
             self._looked_at = self._calls.clock()
             received = Received(item.message, item.intent_id, item.channel_name, None, 1, attention)
             if is_for_handlers(received, self._membership.agent_id) and (jobs := self._take(received, None)):
                 self._begin(jobs)
+        return others
 
     def _accept(self, wire: subscriptions_pb2.SubscriptionDelivery) -> None:
         """Takes up a delivery, or passes it over when it is not for handlers. What came with it is handled in turn, messages

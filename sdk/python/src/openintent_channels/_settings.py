@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ._addresses import bad_setting, read_address
+from ._bounds import agent_id_problem
+from ._environment import warn_of_misspelt
 
 DEFAULT_SERVER = "127.0.0.1:50051"
 
@@ -13,12 +16,15 @@ DEVELOPMENT_KEY = "dev-key-001"
 """The key of a server that was started without keys. Such a server listens on its own machine alone, so this key is sent
 nowhere else."""
 
-# The settings of a connection. gRPC's own pauses between attempts to connect grow to two minutes; ours stay below the waits
-# between the attempts of a call. A ping tells a dead connection from a quiet one; the server allows one every 10 seconds.
-CHANNEL_OPTIONS: tuple[tuple[str, int | str], ...] = (
+LOCAL_CONNECT_SECONDS = 5.0
+"""How long a person waits for a server on this machine that refuses connections."""
+
+_LOCAL_BACKOFF_MS, _BACKOFF_MS = 200, 2_000
+
+# The settings of a connection. A ping tells a dead connection from a quiet one; the server allows one every 10 seconds.
+_CHANNEL_OPTIONS: tuple[tuple[str, int | str], ...] = (
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 2_000),
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.http2.max_pings_without_data", 0),
@@ -36,6 +42,19 @@ class Settings:
     tls: bool
     api_key: str | None
     agent_id: str | None
+    intent_id: str | None = None
+    """The intent of calls that name none."""
+    local: bool = False
+    """Whether the server is on this machine."""
+    certificates: bytes | None = None
+    """The certificates to trust, in PEM form; None for the system's."""
+
+    @property
+    def channel_options(self) -> tuple[tuple[str, int | str], ...]:
+        """The settings of gRPC. Its own pauses between attempts to connect would grow to two minutes; these stay below the
+        waits between the attempts of a call. A client of a server on this machine is back within a second of its start."""
+        longest = _LOCAL_BACKOFF_MS if self.local else _BACKOFF_MS
+        return (*_CHANNEL_OPTIONS, ("grpc.max_reconnect_backoff_ms", longest))
 
     @property
     def sender(self) -> str:
@@ -59,23 +78,58 @@ def resolve(
     api_key: str | None,
     agent_id: str | None,
     tls: bool | None,
+    ca_file: str | os.PathLike[str] | None = None,
+    intent_id: str | None = None,
 ) -> Settings:
     """Resolves the settings. `server` is `host:port`; with `https://` before it TLS is on, with `http://` it is off, unless
-    `tls` says otherwise. A server on this machine gets the development key when no other is given. Empty text in the
-    environment counts as unset. Raises InvalidArgumentError for an address that is none."""
+    `tls` says otherwise. `ca_file` turns it on too. A server on this machine gets the development key when no other is
+    given. Empty text in the environment counts as unset. Raises InvalidArgumentError for an address that is none, for an
+    empty `api_key` or `agent_id`, and for a file without certificates."""
+    warn_of_misspelt(environment)
+    _not_empty("api_key", "the key", api_key)
+    _not_empty("agent_id", "the agent's id", agent_id)
+    _not_empty("intent_id", "the intent's id", intent_id)
     setting = "server" if server else "OPENINTENT_SERVER"
     address = read_address(setting, server or environment.get("OPENINTENT_SERVER") or DEFAULT_SERVER)
     if tls is None:
         tls = address.tls
+    trusted = "ca_file" if ca_file else "OPENINTENT_CA_FILE"
+    ca_file = ca_file or environment.get("OPENINTENT_CA_FILE") or None
     if tls is None:
-        tls = _encrypted_by_default(environment.get("OPENINTENT_TLS", ""))
+        tls = _encrypted_by_default(environment.get("OPENINTENT_TLS", "")) or ca_file is not None
     default_key = DEVELOPMENT_KEY if address.is_loopback else None
     return Settings(
         target=address.target,
         tls=tls,
         api_key=api_key or environment.get("OPENINTENT_API_KEY") or default_key,
-        agent_id=agent_id or environment.get("OPENINTENT_AGENT_ID") or None,
+        agent_id=_agent(agent_id, environment),
+        intent_id=intent_id or environment.get("OPENINTENT_INTENT_ID") or None,
+        local=address.is_loopback,
+        certificates=_certificates(trusted, ca_file) if tls and ca_file else None,
     )
+
+
+def _agent(given: str | None, environment: Mapping[str, str]) -> str | None:
+    agent_id = given or environment.get("OPENINTENT_AGENT_ID") or None
+    if agent_id is not None and (problem := agent_id_problem(agent_id)):
+        raise bad_setting("agent_id" if given else "OPENINTENT_AGENT_ID", problem)
+    return agent_id
+
+
+def _not_empty(setting: str, what: str, given: str | None) -> None:
+    if given is not None and not given.strip():
+        raise bad_setting(setting, f"it is empty: give {what}, or leave it out, so that the environment decides")
+
+
+def _certificates(setting: str, path: str | os.PathLike[str]) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            certificates = file.read()
+    except OSError as error:
+        raise bad_setting(setting, f"it must name a file with certificates, and it cannot be read: {error}") from None
+    if b"-----BEGIN CERTIFICATE-----" not in certificates:
+        raise bad_setting(setting, f"it must name a file with certificates in PEM form, and {os.fspath(path)} has none")
+    return certificates
 
 
 def _encrypted_by_default(text: str) -> bool:

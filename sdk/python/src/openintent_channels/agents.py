@@ -14,13 +14,16 @@ from typing import Any, TypeVar, cast
 
 from ._agent_log import AgentLog
 from ._answers import Answers
-from ._console import console
+from ._bounds import agent_id_problem, bad_field
+from ._calls import Starting
+from ._console import console, without_stack
 from ._handlers import Handler, handlers_of, on_digest, on_mention, on_message, on_obligation
 from ._handling import Handling
 from ._membership import Membership
 from ._received import AgentMessage, BlockingAgentMessage, ReceivedMessage
 from ._reporting import Reporting
 from ._runtime import Runtime
+from ._settings import LOCAL_CONNECT_SECONDS
 from ._status_note import StatusNote
 from ._waiting import Waiting
 from .async_client import AsyncChannels, AsyncOpenIntentClient
@@ -55,6 +58,8 @@ class _Options:
     server: str | None
     api_key: str | None
     tls: bool | None
+    ca_file: str | os.PathLike[str] | None
+    connect_timeout: float | None
     tracer_provider: Any
     attention: bool
     skip_unaddressed: bool
@@ -66,16 +71,35 @@ class _Options:
         return self.register or self.role is not None
 
 
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """What is given when an agent starts. It goes before what the decorator says."""
+
+    server: str | None = None
+    api_key: str | None = None
+    tls: bool | None = None
+    connect_timeout: float | None = None
+    watched: bool = False
+    """Whether somebody waits for the start, as in `async with`."""
+
+
 class _Run:
     """The `run` of an agent, on its class and on an instance: a class makes its instance without arguments."""
 
     def __get__(self, instance: AgentBase | None, owner: type[AgentBase]) -> Callable[..., None]:
-        def run(*, server: str | None = None, api_key: str | None = None, tls: bool | None = None) -> None:
-            """Runs the agent until SIGINT or SIGTERM, or until `leave`. Raises the error that ended it. What it logs from
-            INFO on goes to standard error, unless the program has set up logging."""
+        def run(
+            *,
+            server: str | None = None,
+            api_key: str | None = None,
+            tls: bool | None = None,
+            connect_timeout: float | None = None,
+        ) -> None:
+            """Runs the agent until SIGINT or SIGTERM, or until `leave`. Raises the error that ended it; when nothing
+            catches it, that is one line and no stack. What it logs from INFO on goes to standard error, unless the program
+            has set up logging. It waits for its server for ever, and says so, unless `connect_timeout` bounds that."""
             agent = owner() if instance is None else instance
-            with console():
-                asyncio.run(agent._serve_with_signals(server, api_key, tls))
+            with console() as told, without_stack(told):
+                asyncio.run(agent._serve_with_signals(_Start(server, api_key, tls, connect_timeout)))
 
         return run
 
@@ -118,11 +142,21 @@ class AgentBase:
         return self._note
 
     async def serve(
-        self, *, server: str | None = None, api_key: str | None = None, tls: bool | None = None
+        self,
+        *,
+        server: str | None = None,
+        api_key: str | None = None,
+        tls: bool | None = None,
+        connect_timeout: float | None = None,
     ) -> None:
-        """Runs the agent until it is cancelled or asked to leave. Arguments go before those of the decorator. Raises the
-        error that ended it: UnauthenticatedError, PermissionDeniedError or InvalidArgumentError."""
-        await self._start(server, api_key, tls)
+        """Runs the agent until it is cancelled or asked to leave. Arguments go before those of the decorator. It waits for
+        its server for ever, and says so, unless `connect_timeout` bounds that. Raises the error that ended it:
+        UnauthenticatedError, PermissionDeniedError, InvalidArgumentError or, for a failure of TLS and after
+        `connect_timeout`, UnavailableError."""
+        await self._serve(_Start(server, api_key, tls, connect_timeout))
+
+    async def _serve(self, said: _Start) -> None:
+        await self._start(said)
         await self._stay()
 
     def leave(self, deregister: bool = False) -> None:
@@ -132,8 +166,9 @@ class AgentBase:
             self._runtime.leave(deregister)
 
     async def __aenter__(self) -> AgentBase:
-        """Starts the agent; it receives from then on."""
-        await self._start(None, None, None)
+        """Starts the agent; it receives from then on. While a server on this machine refuses connections, it gives up after
+        5 seconds, or after `connect_timeout` of the decorator, with an UnavailableError."""
+        await self._start(_Start(watched=True))
         return self
 
     async def __aexit__(
@@ -146,24 +181,30 @@ class AgentBase:
     def _own_handlers(self) -> list[Handler]:
         return handlers_of(self)
 
-    async def _start(self, server: str | None, api_key: str | None, tls: bool | None) -> None:
+    async def _start(self, said: _Start) -> None:
         if self._runtime is not None:
             raise RuntimeError("the agent is running already")
         options, handlers = self._options, self._own_handlers()
         client = AsyncOpenIntentClient(
-            server or options.server,
-            api_key=api_key or options.api_key,
+            options.server if said.server is None else said.server,
+            api_key=options.api_key if said.api_key is None else said.api_key,
             agent_id=options.agent_id,
-            tls=options.tls if tls is None else tls,
+            tls=options.tls if said.tls is None else said.tls,
+            ca_file=options.ca_file,
             tracer_provider=options.tracer_provider,
         )
         connection, rules = client._connection, client._rules
+        rules.calls.outage = None  # the agent's log says it
+        timeout = options.connect_timeout if said.connect_timeout is None else said.connect_timeout
+        if timeout is None and said.watched and rules.calls.local:
+            timeout = LOCAL_CONNECT_SECONDS
         log = AgentLog(options.agent_id, rules.calls.address, rules.calls.clock)
         membership = Membership(
             connection, rules.calls, log, options.agent_id, options.role, options.name, options.capabilities,
             registers=options.registers, note=self._status_note,
             attends=options.attention or options.skip_unaddressed or any(handler.attends for handler in handlers),
             waiting=options.waiting,
+            starting=Starting(None if timeout is None else rules.calls.deadline(timeout)),
         )
         reports = Reporting(connection, rules.conversation, options.agent_id) if membership.attends else None
         answers = Answers(connection, rules.calls, rules.tracing, log)
@@ -195,10 +236,10 @@ class AgentBase:
             if client is not None:
                 await client.close()
 
-    async def _serve_with_signals(self, server: str | None, api_key: str | None, tls: bool | None) -> None:
+    async def _serve_with_signals(self, said: _Start) -> None:
         """Serves; a first SIGINT or SIGTERM asks the agent to leave. A second one ends it at once, as does one that comes
         while it still tries to start."""
-        serving = asyncio.ensure_future(self.serve(server=server, api_key=api_key, tls=tls))
+        serving = asyncio.ensure_future(self._serve(said))
 
         def stop() -> None:
             if self._runtime is not None and self._runtime.is_at_work:
@@ -220,7 +261,9 @@ class Agent:
 
     `role` is the role that it takes, `name` and `capabilities` describe it to others. `register=False` leaves out the
     agent's record, unless there is a role, which needs one. At most `concurrency` handlers run at once. When it leaves,
-    running handlers have `drain_seconds` to finish. `server`, `api_key` and `tls` are as in OpenIntentClient.
+    running handlers have `drain_seconds` to finish. `server`, `api_key`, `tls` and `ca_file` are as in OpenIntentClient.
+    `connect_timeout` is how many seconds it waits for the first connection to its server: in `async with` 5 when the server
+    is on this machine, and else for ever.
 
     With `attention`, each message says in `message.attention` what it asks of the agent, and the server hears what became of
     it. `skip_unaddressed` and a handler of `on_mention` or `on_obligation` turn it on too. `skip_unaddressed` leaves out
@@ -245,6 +288,8 @@ class Agent:
         server: str | None = None,
         api_key: str | None = None,
         tls: bool | None = None,
+        ca_file: str | os.PathLike[str] | None = None,
+        connect_timeout: float | None = None,
         tracer_provider: Any = None,
         attention: bool = False,
         skip_unaddressed: bool = False,
@@ -254,6 +299,8 @@ class Agent:
     ) -> None:
         if not isinstance(agent_id, str) or not agent_id:
             raise TypeError('Agent takes the agent\'s id: write @Agent("my-agent")')
+        if problem := agent_id_problem(agent_id):
+            raise bad_field("agent_id", problem)
         if concurrency < 1:
             raise ValueError("concurrency is at least 1")
         for option, number in {"digest_seconds": digest_seconds, "max_chars": max_chars}.items():
@@ -261,7 +308,8 @@ class Agent:
                 raise ValueError(f"{option} is a whole number of 1 or more")
         self._options = _Options(
             agent_id, role, name, tuple(capabilities), register, concurrency, drain_seconds, server, api_key, tls,
-            tracer_provider, attention, skip_unaddressed, Waiting(compose, digest_seconds, max_chars),
+            ca_file, connect_timeout, tracer_provider, attention, skip_unaddressed,
+            Waiting(compose, digest_seconds, max_chars),
         )
 
     def __call__(self, cls: C) -> C:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -10,8 +11,10 @@ from ._async_channel_calls import AsyncChannelCalls
 from ._awaiting import AwaitingConnection
 from ._channels import Options
 from ._connections import settings_from
+from ._finding import AsyncAgents, AsyncRoles
 from ._rules import Rules
 from .async_handles import AsyncChannelHandle
+from .directory import IntentPage
 from .leases import AsyncLease
 from .models import Channel, Intent
 
@@ -19,11 +22,14 @@ from .models import Channel, Intent
 class AsyncOpenIntentClient(AsyncChannelCalls):
     """A client of an OpenIntent server, for the event loop in which it is first used.
 
-    `server` is `host:port`, `https://host:port` for TLS; without it OPENINTENT_SERVER, or 127.0.0.1:50051. `api_key` and
-    `agent_id` (the agent that the client acts as) default to OPENINTENT_API_KEY and OPENINTENT_AGENT_ID. Without a key, a
-    server on this machine gets the development key. `retry_patience` is how many seconds a call without a deadline of its
-    own is tried for while the server is away, until it raises UnavailableError; 30 when absent. The client connects at the
-    first call. Every method raises the errors of `openintent_channels.errors`.
+    `server` is `host:port`, `https://host:port` for TLS; without it OPENINTENT_SERVER, or 127.0.0.1:50051. `api_key`,
+    `agent_id` (the agent that the client acts as) and `intent_id` (the intent of calls that name none) default to
+    OPENINTENT_API_KEY, OPENINTENT_AGENT_ID and OPENINTENT_INTENT_ID. Without a key, a
+    server on this machine gets the development key. `ca_file` (OPENINTENT_CA_FILE) names the certificates to trust for TLS,
+    in PEM form, in place of the system's. `retry_patience` is how many seconds a call without a deadline of its own is tried
+    for while the server is away, until it raises UnavailableError; 30 when absent. `connect_timeout` bounds how many of
+    these seconds pass without a connection. The client connects at the first call. Every method raises the errors of
+    `openintent_channels.errors`.
     """
 
     def __init__(
@@ -32,15 +38,21 @@ class AsyncOpenIntentClient(AsyncChannelCalls):
         *,
         api_key: str | None = None,
         agent_id: str | None = None,
+        intent_id: str | None = None,
         tls: bool | None = None,
+        ca_file: str | os.PathLike[str] | None = None,
         retry_patience: float | None = None,
+        connect_timeout: float | None = None,
         tracer_provider: Any = None,
     ) -> None:
-        settings = settings_from(server, api_key, agent_id, tls)
-        super().__init__(AwaitingConnection(settings), Rules(settings, retry_patience, tracer_provider))
+        settings = settings_from(server, api_key, agent_id, tls, ca_file, intent_id)
+        super().__init__(AwaitingConnection(settings), Rules(settings, retry_patience, tracer_provider, connect_timeout))
         self.agent_id = settings.agent_id
+        self.intent_id = settings.intent_id
         self.channels = AsyncChannels(self)
         self.intents = AsyncIntents(self)
+        self.agents = AsyncAgents(self._connection, self._rules.directory)
+        self.roles = AsyncRoles(self._connection, self._rules.directory)
 
     async def create_channel(
         self,
@@ -58,8 +70,8 @@ class AsyncOpenIntentClient(AsyncChannelCalls):
         steps = self._rules.channels.create(intent_id, name, members, member_policy, options, task_id, dictatable)
         return await self._connection.run(steps)
 
-    async def list_channels(self, intent_id: str) -> list[Channel]:
-        """Lists an intent's channels, open ones first."""
+    async def list_channels(self, intent_id: str | None = None) -> list[Channel]:
+        """Lists an intent's channels, open ones first: of the client's own intent, if none is given."""
         return await self._connection.run(self._rules.channels.list(intent_id))
 
     def lease(self, intent_id: str, scope: str, *, duration_seconds: int = 60, wait_seconds: int = 0) -> AsyncLease:
@@ -90,13 +102,13 @@ class AsyncChannels:
     async def open(
         self,
         name: str,
-        intent_id: str,
+        intent_id: str | None = None,
         members: Sequence[str] = (),
         member_policy: str = "intent",
         options: Options | None = None,
     ) -> AsyncChannelHandle:
         """Gets the intent's open channel of this name, or creates it with the members, policy and options. When
-        several callers do so at once, they all get the same channel."""
+        several callers do so at once, they all get the same channel. Without an intent it is the client's own."""
         client = self._client
         steps = client._rules.channels.open(name, intent_id, members, member_policy, options)
         return AsyncChannelHandle(client, await client._connection.run(steps))
@@ -142,8 +154,21 @@ class AsyncIntents:
         steps = self._client._rules.intents.open(title, description, default_policy)
         return await self._client._connection.run(steps)
 
-    async def get(self, intent_id: str) -> Intent:
-        """Reads an intent."""
+    async def list(
+        self,
+        status: str | None = None,
+        *,
+        order: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> IntentPage:
+        """Lists a page of the intents that the caller may read, with this status if one is given: the oldest first, or the
+        newest with `order="desc"`. `cursor` is the `next_cursor` of the page before."""
+        steps = self._client._rules.intents.list(status, order, limit, cursor)
+        return await self._client._connection.run(steps)
+
+    async def get(self, intent_id: str | None = None) -> Intent:
+        """Reads an intent: the client's own, if none is given."""
         return await self._client._connection.run(self._client._rules.intents.get(intent_id))
 
     async def set_status(self, intent_id: str, status: str, reason: str | None = None) -> Intent:

@@ -34,6 +34,7 @@ __all__ = [
     "PayloadError",
     "PermissionDeniedError",
     "RemoteError",
+    "RemotePayloadError",
     "ResourceExhaustedError",
     "SenderMismatchError",
     "TargetNotAMemberError",
@@ -77,6 +78,9 @@ class ResourceExhaustedError(OpenIntentError):
 class UnavailableError(OpenIntentError):
     """The server could not be reached, was silent, or could not serve now, until the call's deadline passed. The text names
     its address. The call may have taken effect all the same."""
+
+    unconnected = False
+    """Whether there was no connection, so that the server knows nothing of the call."""
 
 
 class MessageTimeoutError(OpenIntentError, TimeoutError):
@@ -144,9 +148,18 @@ class RemoteError(OpenIntentError):
 
     def __init__(self, message: str, *, type: str, response: Message) -> None:
         facts = {"message_id": response.correlation_id} if response.correlation_id else {}
-        super().__init__(message, code="UNKNOWN", reason="HANDLER_FAILED", metadata=facts)
+        OpenIntentError.__init__(self, message, code="UNKNOWN", reason="HANDLER_FAILED", metadata=facts)
         self.type = type
         self.response = response
+
+
+class RemotePayloadError(RemoteError, PayloadError):
+    """The asked agent found a payload that does not fit: mostly the question's, or else what its own handler returned.
+    `agent` is the one that says so."""
+
+    def __init__(self, message: str, *, response: Message) -> None:
+        RemoteError.__init__(self, message, type=PayloadError.__name__, response=response)
+        self.agent = response.sender
 
 
 BY_CODE: Mapping[str, type[OpenIntentError]] = {

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from . import payloads
+from ._basic_errors import PayloadError
 from ._generated import attention_pb2, channels_pb2, intents_pb2, messages_pb2
 from ._structs import from_struct, from_value
 from ._words import number, word
@@ -111,8 +112,12 @@ class Message:
         return self.message_type == "response" and self.metadata.get(ERROR_MARK) is True
 
     def payload_as(self, kind: type[T]) -> T:
-        """Reads the payload as a dataclass or a pydantic model. Raises PayloadError when it has another form."""
-        return payloads.decode(self.payload, kind)
+        """Reads the payload as a dataclass or a pydantic model. Raises PayloadError, which names the sender, when it has
+        another form."""
+        try:
+            return payloads.decode(self.payload, kind)
+        except PayloadError as error:
+            raise error.of(self.sender, self.id) from error.__cause__
 
 
 @dataclass(frozen=True, slots=True)

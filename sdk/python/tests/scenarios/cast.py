@@ -20,6 +20,7 @@ from openintent_channels import (
     on_message,
     on_obligation,
 )
+from openintent_channels.agents import ReceivedMessage
 from scenarios.handled import Calls
 from scenarios.references import Names
 from scenarios.stage import Stage
@@ -97,7 +98,7 @@ class Cast:
             if "message_reply" in does:
                 await message.reply(does["message_reply"])
             if "ask" not in does:
-                return _result(does, message.payload)
+                return _result(does, message)
             channel = await agent.channels.open(does["ask"]["channel"], message.intent_id)
             answer = await channel.ask(self._names.unique(does["ask"]["to"]), does["ask"]["payload"], timeout=20)
             return answer.payload
@@ -114,7 +115,7 @@ class Cast:
             if "message_reply" in does:
                 message.reply(does["message_reply"])
             if "ask" not in does:
-                return _result(does, message.payload)
+                return _result(does, message)
             with OpenIntentClient(
                 self._stage.server, api_key=self._stage.api_key, agent_id=agent.client.agent_id
             ) as client:
@@ -133,9 +134,11 @@ def _marked(does: dict[str, Any]) -> Callable[..., Any]:
     return on_mention() if does.get("mention") else on_message(does.get("channel"))
 
 
-def _result(does: dict[str, Any], payload: dict[str, Any]) -> Any:
+def _result(does: dict[str, Any], message: ReceivedMessage) -> Any:
     if "fail" in does:
         raise RuntimeError(does["fail"])
+    if does.get("attempt"):
+        return {"attempt": message.attempt}
     if does.get("echo"):
-        return {"echo": payload}
+        return {"echo": message.payload}
     return does.get("reply")

@@ -13,12 +13,12 @@ _FILE = {"name", "engines", "disturbs", "intent", "agents", "steps"}
 _WAITING = {"compose", "digest_seconds", "max_chars"}
 _AGENT = {"id", "role", "concurrency", "handlers", "attention", "skip_unaddressed", "process", "drain", *_WAITING}
 _ABOUT = {"channel", "mention", "obligation", "digest"}
-_HANDLER = {"reply", "echo", "fail", "nothing", "gate", "ask", "message_reply", "note", *_ABOUT}
+_HANDLER = {"reply", "echo", "attempt", "fail", "nothing", "gate", "ask", "message_reply", "note", *_ABOUT}
 _STEP = {"as", "do", "with", "expect", "expect_error", "save", "background", "repeat", "parallel"}
 _ERROR = {"class", "reason", "message_contains", "message_id"}
 
 _SAYING = {"parent", "subject", "kind", "priority", "mentions", "directedness", "policy"}
-_ASK = {"channel", "to", "payload", "timeout", "min_responses", "collect", *_SAYING}
+_ASK = {"channel", "to", "payload", "timeout", "min_responses", "collect", "fail_fast", *_SAYING}
 _CHANNEL = {"channel", "members", "member_policy", "options"}
 _ON_MESSAGE = {"channel", "message"}
 _SEND = {"channel", "to", "payload", "message_type", "metadata", "expires_in", "sender", "collect", "obligation", *_SAYING}

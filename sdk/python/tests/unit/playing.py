@@ -20,6 +20,13 @@ def away(reason: str = "", **facts: Any) -> UnavailableError:
     return UnavailableError("away", code="UNAVAILABLE", reason=reason, **facts)
 
 
+def refused() -> UnavailableError:
+    """Returns the error of an attempt that got no connection."""
+    error = away()
+    error.unconnected = True
+    return error
+
+
 @dataclass
 class FakeStream:
     """A stream whose header and answers are scripted; an error among them is raised when its turn comes."""

@@ -10,6 +10,7 @@ import pytest
 from openintent_channels import AgentMessage
 from openintent_channels._effects import Effect, Invoke, Pause
 from openintent_channels._generated import messages_pb2
+from openintent_channels._runtime import STREAM_FIRST
 from openintent_channels.errors import AbortedError
 from unit.fake_server import FakeServer, delivery, in_loop, message, runtime
 
@@ -17,10 +18,10 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 
 class Still(FakeServer):
-    """A server for which no time passes: a wait never ends."""
+    """A server for which no time passes: a wait never ends, but the one after which the rest of the inbox is read."""
 
     async def perform(self, effect: Effect) -> Any:
-        if isinstance(effect, Pause):
+        if isinstance(effect, Pause) and effect.seconds != STREAM_FIRST:
             await asyncio.Event().wait()
         return await super().perform(effect)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -155,18 +156,18 @@ async def test_a_server_that_goes_away_for_a_while(heard: Heard) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(60, "1m0s"), (119.9, "1m59s"), (120, "2m0s"), (3_600, "1h0m0s"), (90_061, "25h1m1s")],
+    [(10, "10s"), (60, "1m0s"), (119.9, "1m59s"), (120, "2m0s"), (3_600, "1h0m0s"), (90_061, "25h1m1s")],
 )
-def test_a_long_absence_is_told_once_a_minute(heard: Heard, seconds: float, said: str) -> None:
+def test_a_long_absence_is_told_at_growing_intervals(heard: Heard, seconds: float, said: str) -> None:
     now = [100.0]
     log = AgentLog("me", "host:9", lambda: now[0])
-    for now[0] in (100.0, 105.0, 159.9, 100.0 + seconds, 100.0 + seconds + 59):
+    for now[0] in (100.0, 105.0, 109.9, 100.0 + seconds, 100.0 + seconds + 19.9):
         log.failed(away())
     assert heard.lines == [
         "WARNING agent me cannot reach the server at host:9 and keeps trying: away (UNAVAILABLE)",
         f"WARNING agent me has not reached the server at host:9 for {said} and keeps trying: away (UNAVAILABLE)",
     ]
-    now[0] += 60
+    now[0] += 0.2
     log.failed(away())
     assert len(heard.lines) == 3
     log.connected(False)
@@ -305,6 +306,49 @@ async def test_a_handler_that_fails(heard: Heard, kind: Any) -> None:
     assert heard.lines[1] == """ERROR agent me: the handler for channel "talk" failed on message m1: KeyError: 'table'"""
     record = heard.records[1]
     assert "in looks_up_a_table" in logging.Formatter().format(record)
+
+
+@dataclass
+class Question:
+    table: str
+
+
+def asks_for_a_table(question: Question) -> dict[str, Any]:
+    return {}
+
+
+def reads_a_table(message: BlockingAgentMessage) -> None:
+    message.payload_as(Question)
+
+
+def answers_with_text(message: BlockingAgentMessage) -> str:
+    return "no object"
+
+
+UNFIT = [
+    (asks_for_a_table, "the payload of", "payload.table: it is missing (message m1 from asker)"),
+    (reads_a_table, "the payload of", "payload.table: it is missing (message m1 from asker)"),
+    (
+        answers_with_text, "what the handler returned for",
+        "result: it must be an object, a dataclass or a pydantic model, not str",
+    ),
+]
+
+
+@pytest.mark.parametrize(("handler", "what", "says"), UNFIT)
+@in_loop
+async def test_a_payload_that_does_not_fit_is_one_line_and_an_error_of_its_own(
+    heard: Heard, handler: Any, what: str, says: str
+) -> None:
+    server = FakeServer()
+    agent = await started(server, handler)
+    server.deliver(delivery(1))
+    await server.until_acknowledged(1)
+    await agent.drain()
+    assert heard.lines[1] == f'ERROR agent me: {what} message m1 on channel "talk" does not fit: {says}'
+    assert "\n" not in logging.Formatter().format(heard.records[1])
+    (answer,) = server.replies()
+    assert answer[2] == {"error": {"type": "PayloadError", "message": says}}
 
 
 @in_loop

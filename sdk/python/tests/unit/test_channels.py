@@ -90,7 +90,8 @@ def test_when_two_open_at_once_the_second_gets_the_channel_of_the_first() -> Non
     ],
 )
 def test_a_server_that_stays_away_is_named_when_the_deadline_passes(steps: Any) -> None:
-    refused = UnavailableError("failed to connect to all addresses; last error: refused", code="UNAVAILABLE")
+    refused = UnavailableError("refused", code="UNAVAILABLE")
+    refused.unconnected = True
     player = Player.of(*[refused] * 50)
     calls = player.calls(address="host:9")
     with pytest.raises(UnavailableError, match="The server at host:9 was not available within 30 s; .*: refused"):

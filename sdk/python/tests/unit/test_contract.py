@@ -13,6 +13,7 @@ from openintent_channels import (
     AsyncOpenIntentClient,
     ChannelHandle,
     OpenIntentClient,
+    _finding,
     _methods,
     async_client,
     client,
@@ -64,6 +65,8 @@ def test_methods_are_those_of_the_protos(method: _methods.Method[Any, Any]) -> N
         (ChannelHandle, AsyncChannelHandle),
         (client.Channels, async_client.AsyncChannels),
         (client.Intents, async_client.AsyncIntents),
+        (_finding.Agents, _finding.AsyncAgents),
+        (_finding.Roles, _finding.AsyncRoles),
     ],
 )
 def test_both_clients_have_the_same_methods(blocking: type, awaiting: type) -> None:

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
-from openintent_channels import AgentMessage, PayloadError, RemoteError, on_message, on_obligation
+from openintent_channels import AgentMessage, Message, PayloadError, RemoteError, on_message, on_obligation
 from openintent_channels._handlers import Handler, about_of, answer_of, failure_of, handlers_of, matching
+from openintent_channels.agents import ReceivedMessage
+from openintent_channels.models import message_of
+from unit.fake_server import message
 
 
 @dataclass
@@ -59,16 +62,32 @@ def test_handlers_without_a_channel_take_what_no_other_takes() -> None:
     assert matching(handlers_of(Base()), "elsewhere") == []
 
 
+def asked(payload: dict[str, Any]) -> Any:
+    """A message with a payload."""
+    return message_of(message("m1", **payload))
+
+
 def test_parameters_are_filled_by_their_types() -> None:
-    message: Any = SimpleNamespace(payload={"n": 5})
+    message: Any = asked({"n": 5})
     assert matching(HANDLERS, "c")[0].arguments(message) == [Question(5), message]
     assert matching(HANDLERS, "d")[0].arguments(message) == [{"n": 5}]
     assert matching(HANDLERS, "a")[0].arguments(message) == [message]
 
 
+@pytest.mark.parametrize("kind", [Message, ReceivedMessage, AgentMessage])
+def test_a_message_is_given_under_the_name_of_each_of_its_classes(kind: Any) -> None:
+    def handle(message: Any) -> None: ...
+
+    handle.__annotations__["message"] = kind
+    given: Any = SimpleNamespace(payload={})
+    assert Handler.of(None, handle).arguments(given) == [given]
+
+
 def test_a_payload_of_another_form_is_refused() -> None:
-    with pytest.raises(PayloadError, match=r"payload\.n"):
-        matching(HANDLERS, "c")[0].arguments(SimpleNamespace(payload={}))
+    with pytest.raises(PayloadError, match=r"payload\.n: it is missing \(message m1 from asker\)") as raised:
+        matching(HANDLERS, "c")[0].arguments(asked({}))
+    assert (raised.value.agent, raised.value.message_id, raised.value.reason) == ("asker", "m1", "INVALID_PAYLOAD")
+    assert raised.value.violations[0].field == "payload.n"
 
 
 def test_async_and_plain_are_told_apart() -> None:

@@ -5,7 +5,7 @@ import pytest
 from openintent_channels._methods import CREATE_INTENT, GET_CHANNEL
 from openintent_channels._retrying import Deadline, Waits, is_passing, never_began
 from openintent_channels.errors import AbortedError, MessageTimeoutError, NotFoundError, OpenIntentError, UnavailableError
-from unit.playing import Player, away
+from unit.playing import Player, away, refused
 
 ABSENT = NotFoundError("absent", code="NOT_FOUND")
 
@@ -21,6 +21,14 @@ def test_a_wait_is_at_least_what_the_server_asks_for() -> None:
     waits = Waits(random=lambda: 0.0)
     assert waits.after(away(retry_after=3.0)) == 3.0
     assert waits.after(away(retry_after=0.01)) == 0.1
+
+
+def test_waits_for_a_silent_server_on_this_machine_end_at_half_a_second() -> None:
+    waits = Waits(random=lambda: 1.0, local=True)
+    assert [waits.after(away()) for _ in range(6)] == [0.1, 0.2, 0.4, 0.5, 0.5, 0.5]
+    assert waits.after(away("WRITE_QUEUE_FULL")) == 0.8
+    assert waits.after(away("WRITE_QUEUE_FULL")) == 1.6
+    assert waits.after(away()) == 0.5
 
 
 def test_waits_are_short_again_after_a_success() -> None:
@@ -53,7 +61,7 @@ def test_what_is_passing(error: OpenIntentError, passes: bool) -> None:
         (away("SERVER_STOPPING"), True),
         (away("OUTCOME_UNKNOWN"), False),
         (away(), False),
-        (UnavailableError("failed to connect to all addresses; last error: refused"), True),
+        (refused(), True),
         (ABSENT, False),
     ],
 )

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from openintent_channels import AgentMessage, BlockingAgentMessage
+from openintent_channels._effects import Effect, Pause
 from openintent_channels._generated import agents_pb2, messages_pb2, subscriptions_pb2
+from openintent_channels._runtime import STREAM_FIRST
 from openintent_channels.errors import (
     AlreadyExistsError,
     FailedPreconditionError,
@@ -82,6 +84,39 @@ async def test_the_inbox_is_left_alone_until_another_process_ends_and_read_on_ea
     await server.until_said("ReplyMessage", 2)
     assert [id for id, _, _ in server.replies()] == ["waiting", "granted"]
     assert server.acknowledged() == []
+    await agent.drain()
+
+
+class StreamFirst(FakeServer):
+    """A server on which the time for the stream to come first is never over."""
+
+    async def perform(self, effect: Effect) -> Any:
+        if isinstance(effect, Pause) and effect.seconds == STREAM_FIRST:
+            await asyncio.Event().wait()
+        return await super().perform(effect)
+
+
+@in_loop
+async def test_what_the_subscription_has_too_comes_over_the_stream_which_knows_the_attempt() -> None:
+    server, attempts = StreamFirst(), dict[str, int]()
+
+    async def note(message: AgentMessage) -> dict[str, Any]:
+        attempts[message.id] = message.attempt
+        return {}
+
+    server.subscribed_at = 5
+    older, newer = message("older"), message("newer")
+    older.created_at.FromSeconds(4)
+    newer.created_at.FromSeconds(6)
+    server.inbox = [messages_pb2.InboxItem(message=m, channel_name="talk") for m in (newer, older)]
+    agent = runtime(server, note)
+    await agent.start()
+    await server.until_said("ReplyMessage")
+    again = delivery(1, newer)
+    again.attempt = 2
+    server.deliver(again)
+    await server.until_said("ReplyMessage", 2)
+    assert attempts == {"older": 1, "newer": 2}
     await agent.drain()
 
 

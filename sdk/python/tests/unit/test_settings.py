@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from openintent_channels import Agent, AsyncOpenIntentClient, InvalidArgumentError, OpenIntentClient
+from openintent_channels._environment import misspelt
 from openintent_channels._settings import resolve
 
 ENVIRONMENT = {
@@ -104,3 +105,34 @@ def test_empty_is_unset() -> None:
 def test_unknown_settings_are_refused(make: Any) -> None:
     with pytest.raises(TypeError, match="agent"):
         make(agent="me")
+
+
+@pytest.mark.parametrize("empty", ["", " ", "\n"])
+def test_an_empty_key_or_agent_is_refused(empty: str) -> None:
+    says = "it is empty: give {}, or leave it out, so that the environment decides"
+    with pytest.raises(InvalidArgumentError, match="^agent_id: " + says.format("the agent's id")):
+        resolve(ENVIRONMENT, "host:9", None, empty, None)
+    with pytest.raises(InvalidArgumentError, match="^api_key: " + says.format("the key")):
+        OpenIntentClient("host:9", api_key=empty)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("APIKEY", "API_KEY"), ("KEY", "API_KEY"), ("API_KYE", "API_KEY"), ("AGENT", "AGENT_ID"), ("AGENTID", "AGENT_ID"),
+        ("SEVER", "SERVER"), ("TLSS", "TLS"), ("CAFILE", "CA_FILE"), ("URI", "URL"), ("INTENTID", "INTENT_ID"),
+        ("SERVER", None), ("API_KEYS", None), ("INTENT", None), ("RETENTION", None), ("TLS_CERT", None), ("TSL", None),
+    ],
+)
+def test_misspelt_variables_are_found(name: str, meant: str | None) -> None:
+    sentence = f"OPENINTENT_{name} is no setting and has no effect; did you mean OPENINTENT_{meant}?"
+    assert misspelt({"HOME": "/", f"OPENINTENT_{name}": "x"}) == ([sentence] if meant else [])
+    assert misspelt({f"OPENINTENT_{name}": ""}) == []
+
+
+def test_misspelt_variables_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        resolve({"OPENINTENT_SERVR": "host:1"}, None, None, None, None)
+    assert [record.getMessage() for record in caplog.records] == [
+        "OPENINTENT_SERVR is no setting and has no effect; did you mean OPENINTENT_SERVER?"
+    ]

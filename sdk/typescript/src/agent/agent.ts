@@ -1,5 +1,6 @@
 import { installedTracing, OpenIntentClient, type ClientOptions } from "../grpc/client.js";
 import { GrpcAgentServer } from "../grpc/agent-server.js";
+import { checkAgentId } from "../bounds.js";
 import { linkedAbort, sleep, systemClock } from "../clock.js";
 import type { Digest } from "../conversation-types.js";
 import { badField } from "../errors.js";
@@ -15,11 +16,12 @@ import { Presence } from "./presence.js";
 import { Receiving } from "./receiving.js";
 import { Reporting } from "./reporting.js";
 import type { AgentServer, Received } from "./server.js";
+import { Starting } from "./starting.js";
 import { StatusNote } from "./status-note.js";
 import type { Outcome } from "./turns.js";
 
 /** What an agent is and how it works. The server and the key are given as for a client. */
-export interface AgentOptions extends Omit<ClientOptions, "agentId"> {
+export interface AgentOptions extends Omit<ClientOptions, "agentId" | "logger" | "connectTimeout" | "agentTells"> {
   /** The agent's id; the client of its handlers acts as it. */
   id: string;
   /** The role it takes: messages to `role:...` reach it too. */
@@ -50,6 +52,11 @@ export interface AgentOptions extends Omit<ClientOptions, "agentId"> {
   maxChars?: number;
   /** Takes what the agent says about its connection and its handlers; `console` unless given. */
   logger?: Logger;
+  /**
+   * How many seconds the agent waits for its first connection; without it `run` waits for ever, and says so, and `started` waits for
+   * 5 seconds while a server on this machine refuses connections.
+   */
+  connectTimeout?: number;
   /** For tests: the server. */
   agentServer?: AgentServer;
 }
@@ -61,6 +68,9 @@ const agentNames: Names<AgentOptions> = {
   server: true,
   apiKey: true,
   tls: true,
+  caFile: true,
+  connectTimeout: true,
+  intentId: false, // it is near to agentId, which somebody may write for id
   register: true,
   concurrency: true,
   drainSeconds: true,
@@ -94,15 +104,18 @@ export class Agent {
   readonly #handlers = new Handlers();
   readonly #digests = new Digests();
   readonly #note = new StatusNote();
+  /** Why those who wait for the start wait in vain. */
+  #inVain: (error: Error) => void = () => {};
   #running: { leave: () => void; ended: Promise<void> } | null = null;
   #receives: () => void = () => {};
-  #receiving = new Promise<void>((resolve) => (this.#receives = resolve));
+  #receiving = this.#start();
 
   constructor(options: AgentOptions) {
     refuseUnknown("Agent", options, agentNames);
     if (!options.id) {
       throw badField("id", "must name the agent");
     }
+    checkAgentId("id", options.id);
     const { concurrency = 16, drainSeconds = 10 } = options;
     if (!(Number.isInteger(concurrency) && concurrency >= 1)) {
       throw badField("concurrency", "must be a whole number of 1 or more");
@@ -119,8 +132,12 @@ export class Agent {
     this.id = options.id;
     this.#options = options;
     this.#tracing = options.tracing ?? installedTracing() ?? noTracing;
-    const { server, tls, apiKey, clock } = options;
-    this.client = new OpenIntentClient({ server, tls, apiKey, clock, agentId: options.id, tracing: this.#tracing });
+    if (options.connectTimeout !== undefined && !(options.connectTimeout > 0)) {
+      throw badField("connect_timeout", "must be a number of seconds above 0");
+    }
+    const { id: agentId, server, tls, caFile, apiKey, intentId, clock, logger } = options;
+    const tracing = this.#tracing;
+    this.client = new OpenIntentClient({ server, tls, caFile, apiKey, agentId, intentId, clock, tracing, logger, agentTells: true });
     this.#server = options.agentServer ?? new GrpcAgentServer(this.client.connection, options, () => this.#attends);
   }
 
@@ -205,9 +222,11 @@ export class Agent {
 
   /**
    * Runs the agent until the signal aborts or `leave` is called; without a signal, until SIGINT or SIGTERM. It then takes
-   * nothing new, waits up to `drainSeconds` for running handlers and sends their answers. It never gives up reconnecting.
+   * nothing new, waits up to `drainSeconds` for running handlers and sends their answers. It waits for its server for ever, unless
+   * `connectTimeout` bounds that, and never gives up reconnecting.
    *
-   * @throws UnauthenticatedError, PermissionDeniedError or InvalidArgumentError when the server refuses the agent
+   * @throws UnauthenticatedError, PermissionDeniedError or InvalidArgumentError when the server refuses the agent, and UnavailableError
+   * after `connectTimeout` or when TLS fails at the start
    */
   async run(options: { signal?: AbortSignal } = {}): Promise<void> {
     if (this.#running !== null) {
@@ -224,7 +243,7 @@ export class Agent {
       await ended;
     } finally {
       this.#running = null;
-      this.#receiving = new Promise((resolve) => (this.#receives = resolve));
+      this.#receiving = this.#start();
       leaving.release();
       endings.forEach((name) => process.off(name, leave));
     }
@@ -233,6 +252,8 @@ export class Agent {
   /**
    * Returns once the running agent is registered and receives: it is there for whoever looks for its role. When the run
    * fails before that, it throws the failure.
+   *
+   * @throws UnavailableError when a server on this machine has refused connections for 5 seconds, or for `connectTimeout`
    */
   async started(): Promise<void> {
     await (this.#running === null ? this.#receiving : Promise.race([this.#receiving, this.#running.ended]));
@@ -280,12 +301,32 @@ export class Agent {
     return this.#options.clock ?? systemClock;
   }
 
+  /** A promise of the next start. */
+  #start(): Promise<void> {
+    const start = new Promise<void>((resolve, reject) => {
+      this.#receives = resolve;
+      this.#inVain = reject;
+    });
+    start.catch(() => {}); // Perhaps nobody waits for it.
+    return start;
+  }
+
   async #run(leaving: AbortSignal): Promise<void> {
     const { concurrency = 16, drainSeconds = 10, logger = console } = this.#options;
     const end = new AbortController();
     const stopping = linkedAbort(leaving);
     const log = new AgentLog(this.id, this.client.connection.server, logger, this.#clock);
-    const presence = this.#registers ? new Presence(this.#server, this.#clock, log, this.#note) : null;
+    const starting = new Starting(this.#clock, {
+      server: this.client.connection.server,
+      local: this.client.connection.local,
+      connectTimeout: this.#options.connectTimeout,
+      inVain: (error) => this.#inVain(error),
+    });
+    const unreachable = (error: unknown): void => {
+      starting.failed(error);
+      log.unreachable(error);
+    };
+    const presence = this.#registers ? new Presence(this.#server, this.#clock, log, this.#note, unreachable) : null;
     const reports = this.#attends ? new Reporting(this.client, this.#server, this.#clock, end.signal) : null;
     const { skipUnaddressed = false } = this.#options;
     const answering = new Answering(this.client, this.#handlers, this.#tracing, end.signal, log, reports, skipUnaddressed);
@@ -298,7 +339,11 @@ export class Agent {
       handle,
       digested: (digest: Digest) => this.#digests.handle(digest, end.signal, log),
       log,
-      accepted: () => this.#receives(),
+      unreachable,
+      accepted: () => {
+        starting.over();
+        this.#receives();
+      },
       tookOver: () => presence?.tookOver(),
     };
     const receiving = new Receiving(this.#server, this.#clock, receivingOptions, end.signal);

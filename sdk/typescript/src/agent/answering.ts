@@ -1,5 +1,5 @@
 import type { Client } from "../client.js";
-import { AlreadyExistsError, FailedPreconditionError, isRetryable, NotFoundError, OpenIntentError } from "../errors.js";
+import { AlreadyExistsError, FailedPreconditionError, isRetryable, NotFoundError, OpenIntentError, PayloadError } from "../errors.js";
 import { toJsonObject } from "../json.js";
 import { inSpan, type Tracing } from "../tracing.js";
 import { linkedAbort } from "../clock.js";
@@ -136,8 +136,10 @@ export class Answering {
     }
     let outcome: Outcome = null;
     for (const handler of handlers) {
+      let returned = false;
       try {
         const result = await handler(message);
+        returned = true;
         if (result !== null && result !== undefined && outcome === null) {
           outcome = { answer: toJsonObject(result, "the handler's result") };
         }
@@ -146,7 +148,11 @@ export class Answering {
           this.log.answeredLate(received, error); // Nothing answers this request any more.
           continue;
         }
-        this.log.handlerFailed(received, error);
+        if (error instanceof PayloadError && (returned || error.messageId === received.message.id)) {
+          this.log.unfit(received, returned, error);
+        } else {
+          this.log.handlerFailed(received, error);
+        }
         outcome ??= failureOf(error);
       }
     }

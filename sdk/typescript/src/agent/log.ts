@@ -11,8 +11,12 @@ export interface Logger {
   error(text: string): void;
 }
 
-/** How long an agent that cannot reach its server says nothing more about that, in milliseconds. */
-const silence = 60_000;
+/**
+ * How long after the first warning about a server that stays away the second one comes, in milliseconds. Each later one comes after
+ * twice as long as the one before, and after an hour at most.
+ */
+const firstReminder = 10_000;
+const longestReminder = 3_600_000;
 
 /** How many channels without a handler are remembered, so that each is named once. */
 const remembered = 1_000;
@@ -25,6 +29,7 @@ export class AgentLog {
   #wasConnected = false;
   #awaySince: number | null = null;
   #warnedAt = 0;
+  #reminder = firstReminder;
 
   constructor(
     private readonly agent: string,
@@ -64,14 +69,16 @@ export class AgentLog {
     this.#say("info", `lost its connection to ${this.server} and connects again: ${lineOf(error)}`);
   }
 
-  /** An attempt to reach the server failed. The first in a row is told, and then one a minute at most. */
+  /** An attempt to reach the server failed. The first in a row is told, and then some at growing intervals. */
   unreachable(error: unknown): void {
     const now = this.clock.now();
     if (this.#awaySince === null) {
       this.#awaySince = this.#warnedAt = now;
+      this.#reminder = firstReminder;
       this.#say("warn", `cannot reach the server at ${this.server} and keeps trying: ${lineOf(error)}`);
-    } else if (now - this.#warnedAt >= silence) {
+    } else if (now - this.#warnedAt >= this.#reminder) {
       this.#warnedAt = now;
+      this.#reminder = Math.min(2 * this.#reminder, longestReminder);
       const time = durationOf(now - this.#awaySince);
       this.#say("warn", `has not reached the server at ${this.server} for ${time} and keeps trying: ${lineOf(error)}`);
     }
@@ -116,6 +123,13 @@ export class AgentLog {
     const { message, channelName } = received;
     const what = `the handler for channel ${JSON.stringify(channelName)} failed on message ${message.id}`;
     this.#tell("error", `: ${what}: ${lineOf(error)}\n${shown(error)}`);
+  }
+
+  /** The payload of a message, or what a handler returned, does not have the form that it must have. */
+  unfit(received: Received, returned: boolean, error: unknown): void {
+    const what = returned ? "what the handler returned for" : "the payload of";
+    const { message, channelName } = received;
+    this.#tell("error", `: ${what} message ${message.id} on channel ${JSON.stringify(channelName)} does not fit: ${lineOf(error)}`);
   }
 
   /** A handler of digests threw. */

@@ -19,6 +19,8 @@ export class Presence {
     private readonly clock: Clock,
     private readonly log: AgentLog,
     private readonly note = new StatusNote(),
+    /** Hears of attempts that failed, and may end the agent by throwing. */
+    private readonly unreachable = (error: unknown): void => log.unreachable(error),
   ) {}
 
   /** Says that this process became the one that receives for the agent. */
@@ -28,8 +30,7 @@ export class Presence {
 
   /** Registers the agent, however long that takes. */
   async register(signal: AbortSignal): Promise<void> {
-    const failed = (error: unknown): void => this.log.unreachable(error);
-    this.#interval = await persist(this.clock, signal, (attempt) => this.server.register(attempt), failed);
+    this.#interval = await persist(this.clock, signal, (attempt) => this.server.register(attempt), this.unreachable);
   }
 
   /**

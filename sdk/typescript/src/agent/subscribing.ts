@@ -10,6 +10,8 @@ export interface SubscribingOptions {
   /** How messages are to wait. */
   waiting?: Waiting;
   log: AgentLog;
+  /** Hears of attempts that failed, and may end the agent by throwing. */
+  unreachable?: (error: unknown) => void;
 }
 
 /** Makes or finds the subscription over which an agent receives. */
@@ -42,7 +44,7 @@ export class Subscribing {
         }
       }
     };
-    return persist(this.clock, signal, subscribe, (error) => this.options.log.unreachable(error));
+    return persist(this.clock, signal, subscribe, this.options.unreachable ?? ((error) => this.options.log.unreachable(error)));
   }
 
   #accepts(there: AgentSubscription): boolean {

@@ -1,6 +1,9 @@
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { grpcAddress } from "../address.js";
 import { Client } from "../client.js";
+import { environment } from "../environment.js";
+import { badField } from "../errors.js";
 import { refuseUnknown, type Names } from "../options.js";
 import { connectNames, settle, type ConnectOptions } from "../settings.js";
 import { openTelemetry, type OpenTelemetryApi, type Tracing } from "../tracing.js";
@@ -13,9 +16,11 @@ export interface ClientOptions extends ConnectOptions {
   server?: string;
   /** Whether the connection is encrypted (`OPENINTENT_TLS=1`); a connection to `https://...` is too. */
   tls?: boolean;
+  /** A file with the certificates to trust, in PEM form (`OPENINTENT_CA_FILE`), in place of the system's. It turns TLS on. */
+  caFile?: string;
 }
 
-export const clientNames: Names<ClientOptions> = { server: true, ...connectNames, tls: true };
+export const clientNames: Names<ClientOptions> = { server: true, ...connectNames, tls: true, caFile: true };
 
 /** A client over gRPC. It connects when it is first used, and when it is idle it does not keep the program running. */
 export class OpenIntentClient extends Client {
@@ -24,12 +29,31 @@ export class OpenIntentClient extends Client {
 
   constructor(options: ClientOptions = {}) {
     refuseUnknown("OpenIntentClient", options, clientNames);
-    const address = grpcAddress(options.server, options.tls);
+    const ca = certificates(options.caFile);
+    const address = grpcAddress(options.server, options.tls, ca !== undefined);
     const settings = settle({ ...options, tracing: options.tracing ?? installedTracing() }, address);
-    const connection = new GrpcConnection(address.url, settings);
+    const connection = new GrpcConnection(address.url, settings, ca);
     super(new GrpcTransport(connection), settings);
     this.connection = connection;
   }
+}
+
+/** The certificates to trust, in PEM form; undefined for the system's. */
+function certificates(given: string | undefined): string | undefined {
+  const [setting, path] = given === undefined ? ["OPENINTENT_CA_FILE", environment("OPENINTENT_CA_FILE")] : ["caFile", given];
+  if (path === undefined) {
+    return undefined;
+  }
+  let read: string;
+  try {
+    read = readFileSync(path, "utf8");
+  } catch (error) {
+    throw badField(setting, `must name a file with certificates, and it cannot be read: ${(error as Error).message}`);
+  }
+  if (!read.includes("-----BEGIN CERTIFICATE-----")) {
+    throw badField(setting, `must name a file with certificates in PEM form, and ${path} has none`);
+  }
+  return read;
 }
 
 /** Tracing with the program's own OpenTelemetry, when it has one. */

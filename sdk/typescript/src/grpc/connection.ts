@@ -24,6 +24,7 @@ import { identity, type Settings } from "../settings.js";
 import type { Attempt } from "../transport.js";
 import { grpcError } from "./failure.js";
 import { isRestAnswer, isRestFace } from "./rest-face.js";
+import { needsTls, speaksTls, tlsError } from "./securing.js";
 import { Sessions } from "./sessions.js";
 import { withDirectCalls } from "./unary.js";
 
@@ -49,15 +50,19 @@ export class GrpcConnection {
   readonly #sessions: Sessions;
   #closed = false;
   readonly #clock: Clock;
+  readonly #settings: Settings;
   readonly #headers: Record<string, string>;
 
   constructor(
     private readonly url: string,
     settings: Settings,
+    /** The certificates to trust, in PEM form, in place of the system's. */
+    ca?: string,
   ) {
     this.server = settings.server;
     this.#clock = settings.clock;
-    this.#sessions = new Sessions(url, { pingIntervalMs: quietFor, pingTimeoutMs: answerWithin });
+    this.#settings = settings;
+    this.#sessions = new Sessions(url, { pingIntervalMs: quietFor, pingTimeoutMs: answerWithin }, ca === undefined ? {} : { ca });
     this.#headers = identity(settings);
     const transport = withDirectCalls(createGrpcTransport({ baseUrl: url, sessionManager: this.#sessions }), this.#sessions);
     this.agents = createClient(AgentService, transport);
@@ -99,10 +104,13 @@ export class GrpcConnection {
     this.#mustBeOpen();
     if (!signal.aborted && thrown instanceof ConnectError) {
       if (this.#sessions.gotNone(thrown)) {
-        return notConnected(thrown.rawMessage.trim(), thrown);
+        return tlsError(this.server, thrown) ?? notConnected(thrown.rawMessage.trim(), thrown, this.#settings);
       }
       if (isRestAnswer(thrown) || (this.#sessions.metAnother(thrown) && (await isRestFace(this.url, signal, this.#clock)))) {
         return wrongFace(this.server, "gRPC", defaultAddresses.grpc);
+      }
+      if (this.#sessions.heardNothing && this.url.startsWith("http:") && (await speaksTls(this.url, signal, this.#clock))) {
+        return needsTls(this.server);
       }
     }
     return grpcError(thrown, signal);
@@ -111,6 +119,11 @@ export class GrpcConnection {
   private options(attempt: Attempt): ConnectCallOptions {
     const headers = { ...this.#headers, ...(attempt.traceparent !== undefined && { traceparent: attempt.traceparent }) };
     return { signal: attempt.signal, headers, ...(attempt.timeoutMs !== undefined && { timeoutMs: attempt.timeoutMs }) };
+  }
+
+  /** Whether the server is on this machine. */
+  get local(): boolean {
+    return this.#settings.start !== undefined;
   }
 
   /** Ends the calls that are under way, and refuses later ones. */

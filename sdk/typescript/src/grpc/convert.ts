@@ -1,4 +1,5 @@
 import { AccessPolicy as WireAccessPolicy } from "../generated/openintent/v1/access_pb.js";
+import { AgentStatus as WireAgentStatus, type Agent as WireAgent } from "../generated/openintent/v1/agents_pb.js";
 import {
   ChannelStatus as WireChannelStatus,
   ChannelHistory as WireChannelHistory,
@@ -14,6 +15,8 @@ import {
 import {
   saysFailure,
   type AccessPolicy,
+  type AgentRecord,
+  type AgentStatus,
   type Channel,
   type Intent,
   type IntentStatus,
@@ -43,6 +46,15 @@ const messageStatuses: Readonly<Record<MessageStatus, WireStatus>> = {
 export const memberPolicies: Readonly<Record<MemberPolicy, WirePolicy>> = {
   explicit: WirePolicy.EXPLICIT,
   intent: WirePolicy.INTENT,
+};
+
+export const agentStatuses: Readonly<Record<AgentStatus, WireAgentStatus>> = {
+  registering: WireAgentStatus.REGISTERING,
+  active: WireAgentStatus.ACTIVE,
+  draining: WireAgentStatus.DRAINING,
+  unhealthy: WireAgentStatus.UNHEALTHY,
+  dead: WireAgentStatus.DEAD,
+  deregistered: WireAgentStatus.DEREGISTERED,
 };
 
 export const accessPolicies: Readonly<Record<AccessPolicy, WireAccessPolicy>> = {
@@ -125,5 +137,18 @@ export function toIntent(wire: WireIntent): Intent {
     dependsOn: wire.dependsOn,
     createdAt: requiredDate(wire.createdAt),
     updatedAt: requiredDate(wire.updatedAt),
+  };
+}
+
+export function toAgent(wire: WireAgent): AgentRecord {
+  return {
+    id: wire.agentId,
+    role: wire.roleId || null,
+    name: wire.name || null,
+    status: wordOf(agentStatuses, wire.status),
+    statusNote: wire.statusNote || null,
+    capabilities: wire.capabilities,
+    registeredAt: requiredDate(wire.registeredAt),
+    lastHeartbeatAt: dateOf(wire.lastHeartbeatAt),
   };
 }

@@ -12,6 +12,7 @@ export class Sessions extends Http2SessionManager {
   readonly #unconnected = new WeakSet<object>();
   /** Whether the newest connection has brought HTTP/2. */
   #speaks = false;
+  #watched = false;
 
   override async request(...request: Parameters<Http2SessionManager["request"]>): Promise<ClientHttp2Stream> {
     let stream: ClientHttp2Stream;
@@ -37,9 +38,15 @@ export class Sessions extends Http2SessionManager {
     return !this.#speaks && (cause as { errno?: unknown } | undefined)?.errno === protocolError;
   }
 
+  /** Whether the newest connection, if there was one, has brought nothing that is HTTP/2. */
+  get heardNothing(): boolean {
+    return this.#watched && !this.#speaks;
+  }
+
   #watch(session: ClientHttp2Session): void {
     this.#known.add(session);
     this.#speaks = false;
+    this.#watched = true;
     session.once("remoteSettings", () => (this.#speaks = true));
     // A session may fail once more after the manager has let go of it. Without a listener, that would end the process.
     session.on("error", () => {});

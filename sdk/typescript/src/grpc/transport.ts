@@ -2,6 +2,7 @@ import { ChannelStatus } from "../generated/openintent/v1/channels_pb.js";
 import { MessageStatus, type SubscribeResponse } from "../generated/openintent/v1/messages_pb.js";
 import type {
   AcquireLeaseRequest,
+  AgentsRequest,
   AskAllRequest,
   AskRequest,
   Attempt,
@@ -12,19 +13,22 @@ import type {
   FollowAttempt,
   GrantedLease,
   Included,
+  IntentsRequest,
   ListMessagesRequest,
   ReplyRequest,
   SendRequest,
   Transport,
 } from "../transport.js";
-import type { Channel, Intent, IntentStatus, Message } from "../types.js";
+import type { AgentPage, AgentRecord, Channel, Intent, IntentPage, IntentStatus, Message } from "../types.js";
 import type { GrpcConnection } from "./connection.js";
 import {
   accessPolicies,
+  agentStatuses,
   channelHistories,
   intentStatuses,
   memberPolicies,
   messageTypes,
+  toAgent,
   toChannel,
   toIntent,
   toMessage,
@@ -193,6 +197,23 @@ export class GrpcTransport implements Transport {
       defaultPolicy: request.defaultPolicy && (accessPolicies[request.defaultPolicy] ?? badWord),
     };
     return toIntent(await this.connection.call(attempt, (options) => this.connection.intents.createIntent(wire, options)));
+  }
+
+  async listIntents(request: IntentsRequest, attempt: Attempt): Promise<IntentPage> {
+    const wire = { ...request, status: request.status && (intentStatuses[request.status] ?? badWord) };
+    const page = await this.connection.call(attempt, (options) => this.connection.intents.listIntents(wire, options));
+    return { intents: page.intents.map(toIntent), total: Number(page.total), nextCursor: page.nextCursor || null };
+  }
+
+  async listAgents({ role, status, capabilities = [], limit, cursor }: AgentsRequest, attempt: Attempt): Promise<AgentPage> {
+    const chosen = status && (agentStatuses[status] ?? badWord);
+    const wire = { roleId: role, status: chosen, capabilities: [...capabilities], limit, cursor };
+    const page = await this.connection.call(attempt, (options) => this.connection.agents.listAgents(wire, options));
+    return { agents: page.agents.map(toAgent), total: Number(page.total), nextCursor: page.nextCursor || null };
+  }
+
+  async getAgent(agentId: string, attempt: Attempt): Promise<AgentRecord> {
+    return toAgent(await this.connection.call(attempt, (options) => this.connection.agents.getAgent({ agentId }, options)));
   }
 
   async getIntent(intentId: string, attempt: Attempt): Promise<Intent> {

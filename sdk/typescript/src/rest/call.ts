@@ -3,7 +3,8 @@ export interface Call {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   body?: Record<string, unknown>;
-  query?: Record<string, string | number | undefined>;
+  /** A list is a parameter that is repeated. */
+  query?: Record<string, string | number | readonly string[] | undefined>;
   headers?: Record<string, string>;
 }
 

@@ -8,8 +8,8 @@ export function bodyOf({ said }: { said?: Said }): Record<string, unknown> {
   if (said === undefined) {
     return {};
   }
-  const { parentId, taskId, ...plain } = said;
-  return { parent_id: parentId, task_id: taskId, ...plain };
+  const { parentId, taskId, failFast, ...plain } = said;
+  return { parent_id: parentId, task_id: taskId, fail_fast: failFast, ...plain };
 }
 
 /** Reads what a message says beside its payload. */

@@ -1,5 +1,5 @@
 import type { GrantedLease } from "../transport.js";
-import { saysFailure, type Channel, type Intent, type JsonObject, type Message, type MessageType } from "../types.js";
+import { saysFailure, type AgentRecord, type Channel, type Intent, type JsonObject, type Message, type MessageType } from "../types.js";
 import { toConversation } from "./conversation-convert.js";
 import { date, object, requiredDate } from "./wire.js";
 
@@ -72,5 +72,19 @@ export function toIntent(value: unknown): Intent {
     dependsOn: wire["depends_on"] ?? [],
     createdAt: requiredDate(wire["created_at"]),
     updatedAt: requiredDate(wire["updated_at"]),
+  };
+}
+
+export function toAgent(value: unknown): AgentRecord {
+  const wire = object(value);
+  return {
+    id: wire["agent_id"],
+    role: wire["role_id"] || null,
+    name: wire["name"] || null,
+    status: wire["status"],
+    statusNote: wire["status_note"] || null,
+    capabilities: wire["capabilities"] ?? [],
+    registeredAt: requiredDate(wire["registered_at"]),
+    lastHeartbeatAt: wire["last_heartbeat_at"] ? requiredDate(wire["last_heartbeat_at"]) : null,
   };
 }

@@ -2,7 +2,7 @@ import { defaultAddresses } from "../address.js";
 import { connectionLost, errorFrom, OpenIntentError, wrongPort, type Code, type Violation } from "../errors.js";
 import { isObject } from "../json.js";
 import { missingKey } from "../key.js";
-import { noAnswer, notConnected, wrongFace } from "../server-away.js";
+import { noAnswer, notConnected, wrongFace, type Place } from "../server-away.js";
 
 /** The members that every problem has; the others are facts that its reason carries. */
 const form = new Set(["type", "title", "status", "detail", "code", "reason", "error", "message", "errors", "instance"]);
@@ -60,8 +60,8 @@ function violationsOf(errors: unknown): Violation[] {
     .map((error) => ({ field: String(error["field"] ?? ""), description: String(error["description"] ?? "") }));
 }
 
-/** Turns what fetch, or reading its answer, threw into this package's error. `server` is what the error calls the server. */
-export function fetchError(thrown: unknown, signal: AbortSignal, server: string): unknown {
+/** Turns what fetch, or reading its answer, threw into this package's error. `place` is where the server is. */
+export function fetchError(thrown: unknown, signal: AbortSignal, place: Place): unknown {
   if (signal.aborted) {
     return signal.reason;
   }
@@ -72,10 +72,10 @@ export function fetchError(thrown: unknown, signal: AbortSignal, server: string)
   const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
   const { code, message, data } = Object(cause) as { code?: unknown; message?: unknown; data?: unknown };
   if (isHttp2(data)) {
-    return wrongFace(server, "REST", defaultAddresses.rest);
+    return wrongFace(place.server, "REST", defaultAddresses.rest);
   }
-  const failed = unconnected.has(String(code)) ? notConnected : connectionLost;
-  return failed(`The connection failed: ${message || code || String(cause)}`, thrown);
+  const text = `The connection failed: ${message || code || String(cause)}`;
+  return unconnected.has(String(code)) ? notConnected(text.includes(String(code)) ? text : `${text} (${code})`, thrown, place) : connectionLost(text, thrown);
 }
 
 /** Whether what was read in place of an answer is how a server begins that speaks nothing but HTTP/2: with its settings. */

@@ -1,5 +1,6 @@
 import { linkedAbort } from "../clock.js";
 import { connectionLost, errorFrom } from "../errors.js";
+import type { Place } from "../server-away.js";
 import type { Settings } from "../settings.js";
 import type { Followed, FollowAttempt } from "../transport.js";
 import { toMessage } from "./convert.js";
@@ -15,10 +16,11 @@ const longestSilence = 45_000;
  * returns its answer, whose body is read. A silent stream is given up.
  */
 export async function* readStream(
-  { clock, server }: Pick<Settings, "clock" | "server">,
+  place: Place & Pick<Settings, "clock">,
   attempt: FollowAttempt,
   open: (signal: AbortSignal) => Promise<Response>,
 ): AsyncGenerator<Followed, void> {
+  const { clock } = place;
   const linked = linkedAbort(attempt.signal);
   let stop = (): void => {};
   const heard = (): void => {
@@ -50,7 +52,7 @@ export async function* readStream(
       }
     }
   } catch (thrown) {
-    throw fetchError(thrown, linked.signal, server);
+    throw fetchError(thrown, linked.signal, place);
   } finally {
     stop();
     linked.abort();

@@ -3,6 +3,7 @@ import { clientClosed } from "../errors.js";
 import { identity, type Settings } from "../settings.js";
 import type {
   AcquireLeaseRequest,
+  AgentsRequest,
   AskAllRequest,
   AskRequest,
   Attempt,
@@ -13,16 +14,17 @@ import type {
   FollowAttempt,
   GrantedLease,
   Included,
+  IntentsRequest,
   ListMessagesRequest,
   ReplyRequest,
   SendRequest,
   Transport,
 } from "../transport.js";
-import type { Channel, Intent, IntentStatus, Message } from "../types.js";
+import type { AgentPage, AgentRecord, Channel, Intent, IntentPage, IntentStatus, Message } from "../types.js";
 import { path, type Call, type Page } from "./call.js";
 import { RestConversation } from "./conversation.js";
 import { bodyOf } from "./conversation-convert.js";
-import { toChannel, toGrantedLease, toIntent, toMessage } from "./convert.js";
+import { toAgent, toChannel, toGrantedLease, toIntent, toMessage } from "./convert.js";
 import { fetchError, problemError } from "./failure.js";
 import { readStream } from "./stream.js";
 import { list } from "./wire.js";
@@ -183,6 +185,22 @@ export class RestTransport implements Transport {
     return toIntent(await this.#call(attempt, { method: "POST", path: "intents", body }));
   }
 
+  async listIntents(query: IntentsRequest, attempt: Attempt): Promise<IntentPage> {
+    const { body, next } = await this.#page(attempt, { method: "GET", path: "intents", query: { ...query } });
+    const { intents, total } = body as { intents: unknown; total: number };
+    return { intents: list(intents, toIntent), total: Number(total), nextCursor: next ?? null };
+  }
+
+  async listAgents({ role, ...rest }: AgentsRequest, attempt: Attempt): Promise<AgentPage> {
+    const { body, next } = await this.#page(attempt, { method: "GET", path: "agents", query: { role_id: role, ...rest } });
+    const { agents, total } = body as { agents: unknown; total: number };
+    return { agents: list(agents, toAgent), total: Number(total), nextCursor: next ?? null };
+  }
+
+  async getAgent(agentId: string, attempt: Attempt): Promise<AgentRecord> {
+    return toAgent(await this.#call(attempt, { method: "GET", path: path`agents/${agentId}` }));
+  }
+
   async getIntent(intentId: string, attempt: Attempt): Promise<Intent> {
     return toIntent(await this.#call(attempt, { method: "GET", path: path`intents/${intentId}` }));
   }
@@ -228,7 +246,7 @@ export class RestTransport implements Transport {
       const response = await this.#request({ ...attempt, signal: open.signal }, call);
       return { body: await response.json(), next: linked(response, "cursor"), nextSince: linked(response, "since") };
     } catch (thrown) {
-      throw fetchError(thrown, open.signal, this.settings.server);
+      throw fetchError(thrown, open.signal, this.settings);
     } finally {
       open.release();
     }
@@ -238,8 +256,10 @@ export class RestTransport implements Transport {
   async #request(attempt: Attempt, { method, path, body, query, headers }: Call): Promise<Response> {
     const url = new URL(`${this.url}/v1/${path}`, (globalThis as { location?: { href: string } }).location?.href);
     for (const [name, value] of Object.entries(query ?? {})) {
-      if (value !== undefined) {
-        url.searchParams.set(name, String(value));
+      for (const one of [value].flat()) {
+        if (one !== undefined) {
+          url.searchParams.append(name, String(one));
+        }
       }
     }
     const response = await this.fetch(url.href, {

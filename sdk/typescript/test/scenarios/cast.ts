@@ -156,6 +156,9 @@ export class Cast {
       const channel = await agent.client.channels.open(handler.ask.channel, this.intentId);
       return (await channel.ask(this.names.own(handler.ask.to), handler.ask.payload)).payload;
     }
+    if (handler.attempt) {
+      return { attempt: message.attempt };
+    }
     return handler.echo ? { echo: message.payload } : (handler.reply ?? null);
   }
 

@@ -9,6 +9,7 @@ export interface HandlerFile {
   channel?: string;
   reply?: Values;
   echo?: boolean;
+  attempt?: boolean;
   fail?: string;
   nothing?: boolean;
   gate?: string;
@@ -61,7 +62,7 @@ const fields = {
     ...["id", "role", "concurrency", "handlers", "attention", "skip_unaddressed", "process", "drain"],
     ...["compose", "digest_seconds", "max_chars"],
   ],
-  handler: ["channel", "reply", "echo", "fail", "nothing", "gate", "ask", "mention", "obligation", "digest", "message_reply", "note"],
+  handler: ["channel", "reply", "echo", "attempt", "fail", "nothing", "gate", "ask", "mention", "obligation", "digest", "message_reply", "note"],
   step: ["as", "do", "with", "save", "background", "repeat", "parallel", "expect", "expect_error"],
 };
 

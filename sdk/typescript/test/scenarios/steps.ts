@@ -15,7 +15,7 @@ function channelOptions({ members, member_policy, options }: Values): CreateChan
 const channelFields = ["channel", "members", "member_policy", "options"];
 const saidFields = ["parent", "subject", "kind", "priority", "mentions", "directedness", "policy"];
 const sendFields = ["channel", "to", "payload", "message_type", "metadata", "expires_in", "sender", "collect", "obligation", ...saidFields];
-const askFields = ["channel", "to", "payload", "timeout", "min_responses", "sender", "metadata", "collect", ...saidFields];
+const askFields = ["channel", "to", "payload", "timeout", "min_responses", "sender", "metadata", "collect", "fail_fast", ...saidFields];
 const replyFields = ["channel", "message", "payload", "metadata", "fence", ...saidFields];
 
 /** What a message says beside its payload. */
@@ -30,8 +30,8 @@ function sendOptions(fields: Values): Values {
 }
 
 function askOptions(fields: Values): Values {
-  const { timeout, min_responses: minResponses, sender, metadata } = fields;
-  return { timeout, minResponses, sender, metadata, ...said(fields) };
+  const { timeout, min_responses: minResponses, sender, metadata, fail_fast: failFast } = fields;
+  return { timeout, minResponses, sender, metadata, failFast, ...said(fields) };
 }
 
 /** What the steps of scenarios do. */

@@ -6,6 +6,7 @@ import { Handlers, type Handler, type ReceivedMessage } from "../../src/agent/me
 import type { Attention } from "../../src/conversation-types.js";
 import type { Received } from "../../src/agent/server.js";
 import { errorFrom, type Code } from "../../src/errors.js";
+import { payloadAs } from "../../src/payload-as.js";
 import { noTracing } from "../../src/tracing.js";
 import type { ReplyRequest } from "../../src/transport.js";
 import type { MessageType } from "../../src/types.js";
@@ -133,6 +134,25 @@ test("the log names a channel without a handler once, with those that have one",
   );
 });
 
+test("a payload that does not fit is one line, and an error of its own for the asker", async () => {
+  const says = "payload does not fit: table is missing (message msg_q from responder)";
+  const { replies, log, texts } = await handle([
+    ["c", (received) => payloadAs(received, thrown)],
+  ]);
+  assert.deepEqual(replies[0]?.payload, { error: { type: "PayloadError", message: says } });
+  assert.deepEqual(log, [`error: the payload of message msg_q on channel "c" does not fit: ${says}`]);
+  assert.equal(texts[0]!.split("\n").length, 1);
+
+  const returned = await handle([["c", () => "no object" as any]]);
+  const wrong = "the handler's result must be an object; wrap other values in one.";
+  assert.deepEqual(returned.replies[0]?.payload, { error: { type: "PayloadError", message: wrong } });
+  assert.deepEqual(returned.texts, [`agent me: what the handler returned for message msg_q on channel "c" does not fit: ${wrong}`]);
+});
+
+function thrown(): never {
+  throw new Error("table is missing");
+}
+
 test("whatever is thrown, the asker hears of it", async () => {
   const mute = Object.defineProperty(new Error(), "message", {
     get: () => {
@@ -155,7 +175,7 @@ test("whatever is thrown, the asker hears of it", async () => {
 
 test("a result that is not an object is a failure", async () => {
   const { replies } = await handle([["c", () => "text" as never]]);
-  assert.equal((replies[0]?.payload as any).error.type, "InvalidArgumentError");
+  assert.equal((replies[0]?.payload as any).error.type, "PayloadError");
 });
 
 test("a reply is sent again until it is stored; a different one under its key counts as stored", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ChannelClosedError, errorFrom, MessageTimeoutError, RemoteError, UnavailableError } from "../../src/errors.js";
+import { ChannelClosedError, errorFrom, MessageTimeoutError, PayloadError, RemoteError, RemotePayloadError, UnavailableError } from "../../src/errors.js";
 import { notConnected } from "../../src/server-away.js";
 import type { AskAllOptions } from "../../src/asking.js";
 import type { AskRequest } from "../../src/transport.js";
@@ -85,6 +85,12 @@ test("a failed handler's answer is a RemoteError of ask, and a response like oth
     (error) => error instanceof RemoteError && error.message === "broken",
   );
   assert.deepEqual(await client.askAll("chan_1", "data", {}), [failed]);
+  const unfit = message("msg_r", { isError: true, payload: { error: { type: "PayloadError", message: "no table" } } });
+  await assert.rejects(
+    fakeClient({ ask: async () => unfit }).ask("chan_1", "data", {}),
+    (error) => error instanceof RemotePayloadError && error instanceof RemoteError && error.response.sender === "responder",
+  );
+  await assert.rejects(client.ask("chan_1", "data", { n: NaN }), { constructor: PayloadError, reason: "INVALID_PAYLOAD" });
 });
 
 test("responses are yielded as they come, until no more can", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { inspect } from "node:util";
 import { test } from "node:test";
 import { BinaryWriter } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -119,4 +120,10 @@ test("a deadline that passed without a reason is a server that did not answer, n
   for (const error of [grpcError(said, signal), grpcError(own, signal), ...problems]) {
     assert.ok(error instanceof errors.UnavailableError && errors.isRetryable(error));
   }
+});
+
+test("an error of the key is one line wherever it is shown", () => {
+  const error = errors.errorFrom({ code: "UNAUTHENTICATED", reason: "API_KEY_UNKNOWN", message: "This key is not known.", cause: new Error("x") });
+  assert.equal(inspect(error), "[UnauthenticatedError: This key is not known.]");
+  assert.deepEqual([error.code, error.reason], ["UNAUTHENTICATED", "API_KEY_UNKNOWN"]);
 });

@@ -4,7 +4,8 @@ import { errorFrom, UnavailableError, type Failure, type OpenIntentError } from 
 import { backoff, newKey, withRetry, type RetryOptions } from "../../src/retry.js";
 import { notConnected } from "../../src/server-away.js";
 import type { Attempt } from "../../src/transport.js";
-import { fakeClient, FakeClock, lost, message, serverName } from "./fakes.js";
+import { Outage } from "../../src/outage.js";
+import { fakeClient, FakeClock, lost, message, RecordingLogger, serverName } from "./fakes.js";
 
 /** Makes a call to a server of that name, on a clock. */
 function retried<T>(
@@ -30,6 +31,44 @@ test("waits double from 100 ms to 5 s, each between half and the whole", () => {
     [100, 200, 400, 3200, 5000, 5000],
   );
   assert.equal(backoff(clock, 1, errorFrom({ code: "UNAVAILABLE", message: "", retryDelayMs: 1500 })), 1500);
+});
+
+test("waits for a server on this machine that refuses connections end at half a second", () => {
+  const clock = new FakeClock();
+  clock.random = () => 1 - Number.EPSILON;
+  const place = { server: "localhost:1", start: "openintent serve" };
+  const refused = notConnected("connect ECONNREFUSED", undefined, place);
+  assert.deepEqual([1, 2, 3, 4, 100].map((n) => Math.round(backoff(clock, n, refused))), [100, 200, 400, 500, 500]);
+  assert.equal(Math.round(backoff(clock, 100, notConnected("ECONNREFUSED"))), 5000, "elsewhere");
+});
+
+test("a time to connect bounds a call that gets no connection, and no other", async () => {
+  const clock = new FakeClock();
+  const call = (error: Error, timeout?: number): Promise<void> =>
+    withRetry({ clock, server: serverName, connectTimeout: 3 }, { timeout }, async () => {
+      throw error;
+    });
+  const away = `The server at ${serverName} could not be reached within`;
+  await assert.rejects(call(notConnected("no")), { constructor: UnavailableError, message: `${away} 3 s: no` });
+  assert.ok(clock.now() <= 3_000);
+  await assert.rejects(call(notConnected("no"), 1), { message: `${away} 1 s: no` });
+  await assert.rejects(call(lost()), /did not answer within 30 s/);
+});
+
+test("a client says once that it cannot reach its server, until a call succeeds", async () => {
+  const logger = new RecordingLogger();
+  const outage = new Outage("h:1", logger);
+  const clock = new FakeClock();
+  for (const told of [1, 2]) {
+    const failures = [lost(), notConnected("no"), notConnected("no")];
+    await withRetry({ clock, server: "h:1", outage }, {}, async () => {
+      const next = failures.shift();
+      if (next) {
+        throw next;
+      }
+    });
+    assert.deepEqual(logger.lines, Array(told).fill("warn a client cannot reach the server at h:1 and keeps trying: no"));
+  }
 });
 
 test("a call is tried again after UNAVAILABLE, and after ABORTED without a reason", async () => {

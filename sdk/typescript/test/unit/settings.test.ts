@@ -9,7 +9,8 @@ import { OpenIntentClient as RestClient } from "../../src/rest.js";
 import { problemError } from "../../src/rest/failure.js";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { BinaryWriter } from "@bufbuild/protobuf/wire";
-import { fakeClient } from "./fakes.js";
+import { misspelt } from "../../src/misspelt.js";
+import { fakeClient, RecordingLogger } from "./fakes.js";
 
 /** Runs a body with these variables in the environment. */
 function withEnvironment<T>(variables: Record<string, string>, body: () => T): T {
@@ -93,7 +94,7 @@ test("the development key is for servers on this machine, when no other key was 
     assert.ok(isLoopback(host));
     assert.equal(keyFor(undefined, at(host)), "dev-key-001", host);
     assert.equal(keyFor("mine", at(host)), "mine");
-    assert.equal(keyFor("", at(host)), undefined, "an empty key stands for none");
+    assert.throws(() => keyFor("", at(host)), /^InvalidArgumentError: apiKey is empty: give the key, or leave it out/);
     withEnvironment({ OPENINTENT_API_KEY: "ours" }, () => assert.equal(keyFor(undefined, at(host)), "ours"));
   }
   for (const host of ["localhost.example.org", "128.0.0.1", "127.example.org", "10.0.0.1", "example.org"]) {
@@ -131,9 +132,9 @@ test("unknown options are refused, and the nearest known one is named", async ()
   refused({ agent: "a" }, client, "OpenIntentClient has no option agent; did you mean agentId?");
   refused({ api_key: "k" }, client, "OpenIntentClient has no option api_key; did you mean apiKey?");
   refused({ key: "k" }, client, "OpenIntentClient has no option key; did you mean apiKey?");
-  const all = "its options are server, apiKey, agentId, tracing, tls";
+  const all = "its options are server, apiKey, agentId, intentId, connectTimeout, logger, tracing, tls, caFile";
   refused({ host: "h" }, client, `OpenIntentClient has no option host; ${all}.`);
-  const others = "its options are url, apiKey, agentId, tracing, fetch.";
+  const others = "its options are url, apiKey, agentId, intentId, connectTimeout, logger, tracing, fetch.";
   refused({ server: "h:1" }, (options) => new RestClient(options), `OpenIntentClient has no option server; ${others}`);
   const agent = (options: any): unknown => new Agent(options);
   refused({ id: "a", concurency: 1 }, agent, "Agent has no option concurency; did you mean concurrency?");
@@ -141,6 +142,34 @@ test("unknown options are refused, and the nearest known one is named", async ()
   assert.ok(client({ agent: undefined }), "what is not given does no harm");
   assert.throws(() => client("localhost:50051"), /The options of OpenIntentClient must be an object\./);
 
+});
+
+test("an empty agent or key is refused, and says what to do", () => {
+  for (const empty of ["", " ", "\n"]) {
+    for (const make of [(o: object) => new OpenIntentClient(o), (o: object) => new RestClient(o)]) {
+      const says = "is empty: give the agent's id, or leave it out, so that the environment decides.";
+      assert.throws(() => make({ agentId: empty }), { constructor: InvalidArgumentError, message: `agentId ${says}` });
+      assert.throws(() => make({ apiKey: empty }), /^InvalidArgumentError: apiKey is empty/);
+    }
+  }
+  assert.throws(() => new OpenIntentClient({ connectTimeout: 0 }), /connectTimeout must be a number of seconds above 0/);
+  assert.throws(() => new Agent({ id: "a", connectTimeout: -1 }), /connect_timeout must be a number of seconds above 0/);
+});
+
+test("misspelt variables are told once", () => {
+  const meant: Record<string, string | null> = {
+    ...{ APIKEY: "API_KEY", KEY: "API_KEY", API_KYE: "API_KEY", AGENT: "AGENT_ID", AGENTID: "AGENT_ID", SEVER: "SERVER" },
+    ...{ TLSS: "TLS", CAFILE: "CA_FILE", URI: "URL", INTENTID: "INTENT_ID" },
+    ...{ SERVER: null, API_KEYS: null, INTENT: null, RETENTION: null, TLS_CERT: null, TSL: null },
+  };
+  for (const [name, known] of Object.entries(meant)) {
+    const sentence = `OPENINTENT_${name} is no setting and has no effect; did you mean OPENINTENT_${known}?`;
+    assert.deepEqual(misspelt({ HOME: "/", [`OPENINTENT_${name}`]: "x" }), known === null ? [] : [sentence]);
+    assert.deepEqual(misspelt({ [`OPENINTENT_${name}`]: "" }), []);
+  }
+  const logger = new RecordingLogger();
+  withEnvironment({ OPENINTENT_SERVR: "host:1" }, () => [1, 2].forEach(() => new OpenIntentClient({ logger }).close()));
+  assert.deepEqual(logger.lines, ["warn OPENINTENT_SERVR is no setting and has no effect; did you mean OPENINTENT_SERVER?"]);
 });
 
 test("unknown options of calls are refused, too", async () => {

@@ -1,22 +1,17 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
-import { connect, createServer, type AddressInfo, type Server } from "node:net";
+import { createServer } from "node:net";
 import { test } from "node:test";
 import type { Client } from "../../src/client.js";
 import { UnavailableError } from "../../src/errors.js";
 import { OpenIntentClient } from "../../src/index.js";
 import { OpenIntentClient as RestClient } from "../../src/rest.js";
-import { FailureClock, still } from "./fakes.js";
+import { FailureClock, RecordingLogger, still } from "./fakes.js";
+import { listening, refusing } from "./listening.js";
 
 /** The settings with which a server begins a connection of HTTP/2. */
 const settings = Buffer.from("000006040000000000000500004000", "hex");
-
-async function listening(server: Server): Promise<string> {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 const wrongPort = (reason: string, message: string): object => ({ constructor: UnavailableError, reason, message });
 
@@ -68,21 +63,6 @@ test("a client of REST passes on what the gRPC port says about itself", { timeou
   grpc.close();
 });
 
-/**
- * An address that refuses connections. A connection of the test begins at it, so that nobody else can listen there. The port is bound
- * before it connects: the system lends a port that is only connected to other connections, and a client that got it could meet itself.
- */
-async function refusing(): Promise<{ server: string; close: () => void }> {
-  const peer = createServer();
-  const held = connect({ port: Number((await listening(peer)).split(":")[1]), host: "127.0.0.1", localAddress: "127.0.0.1" });
-  await once(held, "connect");
-  const close = (): void => {
-    held.destroy();
-    peer.close();
-  };
-  return { server: `127.0.0.1:${held.localPort}`, close };
-}
-
 test("a server that nobody started is away, over gRPC and over REST", { timeout: 60_000 }, async () => {
   const { server, close } = await refusing();
   const options = { timeout: 600 };
@@ -95,12 +75,18 @@ test("a server that nobody started is away, over gRPC and over REST", { timeout:
     (client) => client.sendMessage("c", {}, options),
   ];
   for (const name of [server, `http://${server}`]) {
-    const message = new RegExp(`^The server at ${name} could not be reached within 600 s: .*ECONNREFUSED`);
+    const flag = name === server ? "--grpc-addr" : "--http-addr";
+    const message =
+      `The server at ${name} could not be reached within 600 s: Nobody listens at ${name} (connection refused). ` +
+      `Start a server with: openintent serve ${flag} ${server}`;
     const meet = async (call: (client: Client) => Promise<unknown>): Promise<void> => {
       const clock = new FailureClock(200_000);
-      const client = name === server ? new OpenIntentClient({ server, clock }) : new RestClient({ url: name, clock });
+      const logger = new RecordingLogger();
+      const options = { clock, logger };
+      const client = name === server ? new OpenIntentClient({ server, ...options }) : new RestClient({ url: name, ...options });
       await assert.rejects(call(client), { constructor: UnavailableError, message });
       assert.equal(clock.now(), 600_000, "it was tried again while there was time");
+      assert.match(logger.lines.join(), /^warn a client cannot reach the server at .* and keeps trying: Nobody listens at [^,]*$/);
       client.close();
     };
     await Promise.all(calls.map(meet));

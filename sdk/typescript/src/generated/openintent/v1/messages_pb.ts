@@ -895,7 +895,7 @@ export type ListMessagesResponse = Message$1<"openintent.v1.ListMessagesResponse
   nextSince?: string | undefined;
 
   /**
-   * True if the page ended because it had looked at 10,000 messages: the filters, or the caller's rights, left few of them. Such a page may
+   * True if the page ended because it had looked at 5,000 messages: the filters, or the caller's rights, left few of them. Such a page may
    * be empty. With `since`, `next_since` leads on. Without it the page has what it found among the newest messages; a list with an early time
    * as `since`, such as 1970-01-01T00:00:00Z, leads through all. Over REST that list is in the Link header (rel="first").
    *
