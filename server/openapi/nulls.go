@@ -40,6 +40,7 @@ var alwaysSet = map[string][]string{
 	"MessageDelivery":              {"stored_at"},
 	"MessageDisposition":           {"disposed_at"},
 	"MessageRevision":              {"payload", "metadata", "created_at"},
+	"OpenIntentResponse":           {"intent"},
 	"Reaction":                     {"created_at"},
 	"RefusedSender":                {"created_at"},
 	"ReleaseLeaseResponse":         {"lease"},
