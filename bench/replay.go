@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// replayedAgent is for whom the log is replayed, and replayedRole its role.
+	// The log is replayed for replayedAgent, who has the role replayedRole.
 	replayedAgent = "bench-replayed"
 	replayedRole  = "bench-builder"
 	anotherAgent  = "bench-another"
@@ -97,7 +97,7 @@ func (t *target) converse(ctx context.Context, count int) (intentID string, chan
 		}
 		channels = append(channels, channel.GetId())
 	}
-	// Who has written to a sender takes any number of messages from it.
+	// An agent takes any number of messages from a sender to whom it has written.
 	for _, agent := range []string{replayedAgent, anotherAgent} {
 		_, err := openintentv1.NewMessageServiceClient(t.conn).SendMessage(as(ctx, agent),
 			&openintentv1.SendMessageRequest{ChannelId: channels[0], To: proto.String(asker), Payload: payload()})

@@ -54,9 +54,9 @@ func (s *Service) OpenIntent(ctx context.Context, req *openintentv1.OpenIntentRe
 	return &openintentv1.OpenIntentResponse{Intent: answer, Created: made}, err
 }
 
-// titled returns the intents of a title that the reader means, the newest first: those that have not ended and to which the reader is
-// related, or else the active ones that it may read, or else all that it may read and that have not ended. It looks at the newest ones of the title, as many as a list looks at, and returns one
-// more than a refusal names.
+// titled returns the intents of a title that the reader means, the newest first. These are the ones that have not ended and to which the reader
+// is related. If there are none, they are the active ones that it may read, and then all others that it may read and that have not ended. It
+// looks at the newest ones of the title, as many as a list looks at. It returns at most one more than a refusal names.
 func (s *Service) titled(tx *database.Tx, r reader, title string) (found []*Intent, err error) {
 	related, relatedArgs := r.isRelated()
 	readable, readableArgs := r.mayRead()

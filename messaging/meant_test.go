@@ -54,7 +54,7 @@ func TestFailFastRefusesWhatNobodyIsThereToReceive(t *testing.T) {
 	})
 }
 
-// Who may not take part in the channel learns nothing of who is there.
+// A caller that may not take part in the channel does not learn which agents are there.
 func TestFailFastTellsStrangersNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.explicit(t, "alice")

@@ -40,7 +40,7 @@ func flagsBehind(program *kong.Node, arguments []string) []string {
 
 func isFlag(word string) bool { return strings.HasPrefix(word, "-") && word != "-" && word != "--" }
 
-// flagsBelow tells of each flag of some commands, by how it is written, whether it takes a value.
+// flagsBelow returns the flags of some commands as people write them. A flag that takes a value is true.
 func flagsBelow(node *kong.Node) map[string]bool {
 	takeValues := make(map[string]bool)
 	for _, leaf := range node.Leaves(false) {

@@ -1,5 +1,5 @@
 // Package described holds what goes over REST to the OpenAPI document: each answer must be what the document says of its operation and
-// status, and what the server accepts must be what the document allows. Nothing may be in an answer of which the document says nothing.
+// status, and what the server accepts must be what the document allows. An answer must have no member that the document does not name.
 //
 // The package harness holds every call to it that a test makes.
 package described
