@@ -30,9 +30,12 @@ const (
 	page          = 20
 	// lookedAt bounds what a list with a filter that no index serves looks at.
 	lookedAt = 500
-	// spread is how many rows more a call may read in the large database than in the small one: indexes are read one level deeper, and the
-	// server's own work reads some rows meanwhile. On SQLite a row that is read takes some ten steps.
+	// spread is how many rows more a call may read in the large database than in the small one: intents are counted, indexes are read one
+	// level deeper, and on PostgreSQL the server's own work reads some rows meanwhile. On SQLite a row that is read takes some ten steps.
 	spread, steps = 1_000, 10
+	// tries is how often SQLite's steps are counted. The least count is the call's own: what the server writes later, and its sweeps, take
+	// steps too, but not at every moment.
+	tries = 25
 	// told is which part of the messages is for an agent with a stream.
 	told = 4
 )
@@ -266,35 +269,47 @@ func (w *world) deliver(ctx context.Context) error {
 type rows struct{ given, read int64 }
 
 // measure makes each call twice. It counts what the second one gives, and what both read. On PostgreSQL it makes them with a server of their
-// own.
+// own, on SQLite it takes the least of several counts.
 func (w *world) measure(t *testing.T) map[string]rows {
 	t.Helper()
 	found := make(map[string]rows)
 	require.NoError(t, w.deliver(t.Context())) // what was sent since the last time is numbered
 	for _, c := range w.calls() {
-		before := w.read(t)
-		require.NoError(t, c.make(t.Context()), c.name)
-		w.given.Store(0)
-		require.NoError(t, c.make(t.Context()), c.name)
-		given := w.given.Load()
-		found[c.name] = rows{given: given, read: w.read(t) - before}
+		cost := w.cost(t, c)
+		for try := 1; try < tries && !w.onPostgres(); try++ {
+			again := w.cost(t, c)
+			cost = rows{given: min(cost.given, again.given), read: min(cost.read, again.read)}
+		}
+		found[c.name] = cost
 	}
 	return found
 }
 
+func (w *world) cost(t *testing.T, c call) rows {
+	t.Helper()
+	before := w.read(t)
+	require.NoError(t, c.make(t.Context()), c.name)
+	w.given.Store(0)
+	require.NoError(t, c.make(t.Context()), c.name)
+	given := w.given.Load()
+	return rows{given: given, read: w.read(t) - before}
+}
+
 // more is how much more a call may read in the large database.
 func (w *world) more() int64 {
-	if strings.HasPrefix(w.url, "postgres") {
+	if w.onPostgres() {
 		return spread
 	}
 	return spread * steps
 }
 
+func (w *world) onPostgres() bool { return strings.HasPrefix(w.url, "postgres") }
+
 // read returns how many steps SQLite has taken so far. On PostgreSQL it restarts the server, and returns how many rows and index entries its
 // statements have read.
 func (w *world) read(t *testing.T) (read int64) {
 	t.Helper()
-	if !strings.HasPrefix(w.url, "postgres") {
+	if !w.onPostgres() {
 		return w.steps.Load()
 	}
 	require.NoError(t, w.server.Stop())
