@@ -70,6 +70,7 @@ lint-for-tests:
 
 check-others:
 	$(MAKE) --no-print-directory test-sdks
+	go -C tools test ./...
 	$(MAKE) --no-print-directory check-generated
 	$(MAKE) --no-print-directory proto-lint
 	$(MAKE) --no-print-directory proto-breaking
@@ -113,6 +114,9 @@ lease-model: ## Hold leases against a model in CHECKS random histories (25) with
 search: ## Check the properties that need a database with CHECKS random cases each (1,000)
 	scripts/with-postgres.sh scripts/test-race.sh -count 1 -timeout 0 ./channels ./intents ./messaging ./subscriptions ./tasks \
 		-run 'ChannelsBehave|ListsSeeWhat|InboxesAre|EverythingVisible|TasksStay' -rapid.checks $(or $(CHECKS),1000)
+
+faults: ## Plant faults in copies of the code, one after the other, and fail if no test notices (ROOMS for some, MATCH for their sentences)
+	OPENINTENT_TEST_PROGRAM= scripts/with-postgres.sh go -C tools run ./faults -rooms "$(ROOMS)" -match "$(MATCH)"
 
 soak: ## Load a server with each engine for DURATION (an hour) and check that it needs no more at the end than at the beginning
 	scripts/with-postgres.sh go test -count 1 -timeout 0 -v -run TestNothingGrows ./e2e/soak -soak.duration $(or $(DURATION),1h)
