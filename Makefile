@@ -47,6 +47,7 @@ deploy-check: ## Check the chart, the alerts, the unit of systemd, the image and
 	scripts/check-deploy.sh $(PARTS)
 
 package: ## Build packages into dist/: the SDKs as a Go module, a wheel and an npm package, and the protos for other languages
+	rm -f dist/openintent-go-* dist/openintent_channels-* dist/openintent-channels-* dist/openintent-protos-* # those of other versions
 	scripts/package-go.sh dist
 	scripts/package-python.sh dist
 	scripts/package-typescript.sh dist

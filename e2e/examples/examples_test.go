@@ -126,14 +126,17 @@ func TestTheCrashExampleLosesNothing(t *testing.T) {
 	require.Contains(t, string(drawn), "none lost, none twice")
 }
 
-// All packages have the same version, and the documents name that version.
-func TestThePackagesHaveOneVersion(t *testing.T) {
-	version := regexp.MustCompile(`(?m)^version = "(.*)"$`).FindStringSubmatch(page(t, "sdk/python/pyproject.toml"))
-	require.NotNil(t, version)
-	require.Contains(t, page(t, "sdk/typescript/package.json"), `"version": "`+version[1]+`"`)
-	for _, document := range []string{"examples/README.md", "sdk/go/README.md"} {
-		for _, named := range regexp.MustCompile(`(?:openintent[-_a-z]*[-@]v?)(\d+\.\d+\.\d+)`).FindAllStringSubmatch(page(t, document), -1) {
-			require.Equal(t, version[1], named[1], "%s names %s", document, named[0])
+// The documents name the packages as they are built. Python writes the version of what is not released yet in a way of its own.
+func TestTheDocumentsNameTheVersion(t *testing.T) {
+	version := regexp.MustCompile(`(?m)^version = "(.*)"$`).FindStringSubmatch(page(t, "sdk/python/pyproject.toml"))[1]
+	inPython := strings.Replace(version, "-dev", ".dev0", 1)
+	for _, document := range []string{"examples/README.md", "sdk/go/README.md", "sdk/python/README.md", "sdk/typescript/README.md"} {
+		for _, named := range regexp.MustCompile(`(openintent[-_a-z]*[-@]v?)(\d+\.\d+\.\d+(?:[-.]dev\d*)?)`).FindAllStringSubmatch(page(t, document), -1) {
+			want := version
+			if strings.HasPrefix(named[1], "openintent_channels") {
+				want = inPython
+			}
+			require.Equal(t, want, named[2], "%s names %s", document, named[0])
 		}
 	}
 }
