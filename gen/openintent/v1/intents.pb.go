@@ -263,9 +263,9 @@ type OpenIntentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The exact title; 1 to 1,024 characters.
 	Title string `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
-	// The description of an intent that is made; up to 65,536 characters.
+	// More about it, for a new intent; up to 65,536 characters. An intent that exists already keeps its own.
 	Description *string `protobuf:"bytes,2,opt,name=description,proto3,oneof" json:"description,omitempty"`
-	// Who may do what in an intent that is made, as CreateIntentRequest has it.
+	// What everybody may do in a new intent; see CreateIntentRequest.default_policy. An intent that exists already keeps its own.
 	DefaultPolicy *AccessPolicy `protobuf:"varint,3,opt,name=default_policy,json=defaultPolicy,proto3,enum=openintent.v1.AccessPolicy,oneof" json:"default_policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -327,7 +327,7 @@ type OpenIntentResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The intent.
 	Intent *Intent `protobuf:"bytes,1,opt,name=intent,proto3" json:"intent,omitempty"`
-	// Whether this call made it.
+	// Whether this call created it.
 	Created       bool `protobuf:"varint,2,opt,name=created,proto3" json:"created,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -142,14 +142,14 @@ export type OpenIntentRequest = Message<"openintent.v1.OpenIntentRequest"> & {
   title: string;
 
   /**
-   * The description of an intent that is made; up to 65,536 characters.
+   * More about it, for a new intent; up to 65,536 characters. An intent that exists already keeps its own.
    *
    * @generated from field: optional string description = 2;
    */
   description?: string | undefined;
 
   /**
-   * Who may do what in an intent that is made, as CreateIntentRequest has it.
+   * What everybody may do in a new intent; see CreateIntentRequest.default_policy. An intent that exists already keeps its own.
    *
    * @generated from field: optional openintent.v1.AccessPolicy default_policy = 3;
    */
@@ -177,7 +177,7 @@ export type OpenIntentResponse = Message<"openintent.v1.OpenIntentResponse"> & {
   intent?: Intent | undefined;
 
   /**
-   * Whether this call made it.
+   * Whether this call created it.
    *
    * @generated from field: bool created = 2;
    */
