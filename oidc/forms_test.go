@@ -1,8 +1,10 @@
 package oidc_test
 
 import (
+	"crypto/ecdsa"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha512"
 	"encoding/base64"
 	"encoding/json"
 	"maps"
@@ -192,4 +194,22 @@ func (h *house) lists(t *testing.T, key oidctest.Key, change map[string]any) {
 		}
 		_, _ = w.Write(discovery)
 	})
+}
+
+// A signature by a short curve under a long curve's algorithm is one that libraries might check. The issuer's key is still of another curve.
+func TestAKeyFitsOnlyItsCurvesAlgorithm(t *testing.T) {
+	h := newHouse(t)
+	short := oidctest.NewKey(t, "odd", jose.ES256)
+	h.lists(t, short, map[string]any{"alg": nil})
+	issuer := h.issuer(t, h.provider.URL)
+	header := oidctest.Part(t, map[string]any{"alg": "ES384", "kid": "odd"})
+	content := header + "." + oidctest.Part(t, h.provider.Claims(nil))
+	digest := sha512.Sum384([]byte(content))
+	r, s, err := ecdsa.Sign(rand.Reader, short.Private.(*ecdsa.PrivateKey), digest[:])
+	require.NoError(t, err)
+	signature := append(r.FillBytes(make([]byte, 48)), s.FillBytes(make([]byte, 48))...)
+	_, err = issuer.Check(t.Context(), content+"."+base64.RawURLEncoding.EncodeToString(signature))
+	refuses(t, err, "TOKEN_INVALID", "does not list")
+	_, err = issuer.Check(t.Context(), short.Sign(t, h.provider.Claims(nil)))
+	require.NoError(t, err)
 }

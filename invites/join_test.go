@@ -1,0 +1,197 @@
+package invites
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/proto"
+
+	"openintent/caller"
+	"openintent/channels"
+	"openintent/database"
+	"openintent/database/databasetest"
+	"openintent/fault"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/intents"
+	"openintent/keys"
+	"openintent/tasks"
+)
+
+// house is a channel of alice, with what invites need.
+type house struct {
+	*Service
+	clock   *databasetest.Clock
+	channel string
+}
+
+func eachHouse(t *testing.T, run func(t *testing.T, h *house)) {
+	t.Helper()
+	databasetest.EachURL(t, func(t *testing.T, url string) {
+		clock := databasetest.NewClock()
+		db := databasetest.Open(t, database.Config{URL: url, Clock: clock.Now})
+		rooms := intents.New(intents.Config{DB: db})
+		work := tasks.New(tasks.Config{DB: db, Intents: rooms})
+		h := &house{clock: clock, Service: New(Config{
+			DB: db, Keys: keys.New(keys.Config{DB: db}), Channels: channels.New(channels.Config{DB: db, Intents: rooms, Tasks: work}),
+		})}
+		active := openintentv1.IntentStatus_INTENT_STATUS_ACTIVE
+		intent, err := rooms.CreateIntent(alice(""), &openintentv1.CreateIntentRequest{Title: "guests", Status: &active})
+		require.NoError(t, err)
+		channel, err := h.channels.CreateChannel(alice(""), &openintentv1.CreateChannelRequest{IntentId: intent.GetId(), Name: "guests"})
+		require.NoError(t, err)
+		h.channel = channel.GetId()
+		run(t, h)
+	})
+}
+
+// alice calls with a key.
+func alice(key string) context.Context {
+	return caller.NewContext(context.Background(), caller.Caller{Agent: "alice", KeyID: key})
+}
+
+func operator() context.Context {
+	return caller.NewContext(context.Background(), caller.Caller{Agent: caller.Operator, IsOperator: true, KeyID: "0123456789abcdef"})
+}
+
+// invite makes an invite for two guests with one of alice's keys, and returns it as a server remembers it from then on.
+func (h *house) invite(t *testing.T, key string) *keys.Key {
+	t.Helper()
+	issued, err := h.CreateInvite(alice(key), &openintentv1.CreateInviteRequest{ChannelId: h.channel, MaxAgents: proto.Int32(2)})
+	require.NoError(t, err)
+	live, _, err := h.keys.Live(t.Context())
+	require.NoError(t, err)
+	for _, key := range live {
+		if key.ID == issued.GetInvite().GetId() {
+			return key
+		}
+	}
+	require.Fail(t, "the invite is not live")
+	return nil
+}
+
+func (h *house) members(t *testing.T) []string {
+	t.Helper()
+	channel, err := h.channels.GetChannel(operator(), &openintentv1.GetChannelRequest{ChannelId: h.channel})
+	require.NoError(t, err)
+	return channel.GetMembers()
+}
+
+// A server remembers invites. What has become of one meanwhile counts, for guests that come.
+func TestAStaleCopyOfAnInviteLetsNobodyIn(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		made, err := h.keys.CreateKey(operator(), &openintentv1.CreateKeyRequest{Agents: []string{"alice"}})
+		require.NoError(t, err)
+		key := made.GetKey().GetId()
+		for name, end := range map[string]func(invite *keys.Key) error{
+			"revoked": func(invite *keys.Key) error {
+				_, err := h.RevokeInvite(alice(key), &openintentv1.RevokeInviteRequest{ChannelId: h.channel, InviteId: invite.ID})
+				return err
+			},
+			"revoked as a key": func(invite *keys.Key) error {
+				_, err := h.keys.RevokeKey(operator(), &openintentv1.RevokeKeyRequest{KeyId: invite.ID})
+				return err
+			},
+			"expired": func(*keys.Key) error {
+				h.clock.Advance(8 * 24 * time.Hour)
+				return nil
+			},
+		} {
+			invite := h.invite(t, key)
+			require.NoError(t, end(invite))
+			require.ErrorIs(t, h.Join(t.Context(), invite, "guest-1"), ErrEnded, name)
+			require.Empty(t, h.members(t), name)
+		}
+		invite := h.invite(t, key)
+		_, err = h.keys.RevokeKey(operator(), &openintentv1.RevokeKeyRequest{KeyId: key})
+		require.NoError(t, err)
+		require.ErrorIs(t, h.Join(t.Context(), invite, "guest-1"), ErrEnded, "the key of its maker has ended")
+		require.Empty(t, h.members(t))
+	})
+}
+
+func TestAStaleCopyOfAnInviteHasNoPlaceLeft(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		invite := h.invite(t, "")
+		require.NoError(t, h.Join(t.Context(), invite, "guest-1"))
+		require.NoError(t, h.Join(t.Context(), invite, "guest-2"))
+		require.NoError(t, h.Join(t.Context(), invite, "guest-1"), "it has come before")
+		err := h.Join(t.Context(), invite, "guest-3")
+		require.Equal(t, "INVITE_USED_UP", fault.From(err).Reason)
+		require.Equal(t, []string{"guest-1", "guest-2"}, h.members(t))
+	})
+}
+
+// Who manages a channel ends its invites, and no keys.
+func TestAKeyIsNotRevokedAsAnInvite(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		made, err := h.keys.CreateKey(operator(), &openintentv1.CreateKeyRequest{Agents: []string{"bob"}})
+		require.NoError(t, err)
+		_, err = h.RevokeInvite(alice(""), &openintentv1.RevokeInviteRequest{ChannelId: h.channel, InviteId: made.GetKey().GetId()})
+		require.Equal(t, "INVITE_NOT_FOUND", fault.From(err).Reason)
+		_, err = h.UpdateInvite(alice(""), &openintentv1.UpdateInviteRequest{ChannelId: h.channel, InviteId: made.GetKey().GetId()})
+		require.Equal(t, "INVITE_NOT_FOUND", fault.From(err).Reason)
+		key, err := h.keys.GetKey(operator(), &openintentv1.GetKeyRequest{KeyId: made.GetKey().GetId()})
+		require.NoError(t, err)
+		require.Equal(t, openintentv1.KeyStatus_KEY_STATUS_ACTIVE, key.GetStatus())
+	})
+}
+
+// An invite takes room from the key that stands for it, also from one that takes it over.
+func TestAnInviteThatIsTakenOverNeedsRoom(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		make := func(key string) (string, error) {
+			issued, err := h.CreateInvite(alice(key), &openintentv1.CreateInviteRequest{ChannelId: h.channel, MaxAgents: proto.Int32(600)})
+			return issued.GetInvite().GetId(), err
+		}
+		first, err := make("one")
+		require.NoError(t, err)
+		_, err = make("another")
+		require.NoError(t, err)
+		_, err = h.UpdateInvite(alice("another"), &openintentv1.UpdateInviteRequest{ChannelId: h.channel, InviteId: first})
+		require.Equal(t, "TOO_MANY_INVITES", fault.From(err).Reason)
+		_, err = h.UpdateInvite(alice("one"), &openintentv1.UpdateInviteRequest{ChannelId: h.channel, InviteId: first})
+		require.NoError(t, err, "it is its own already")
+	})
+}
+
+// Names of guests were free once. Who registered under such a name then stays the only one with it.
+func TestAGuestDoesNotTakeTheNameOfARegisteredAgent(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
+			return tx.Pipeline(database.Statement{SQL: `INSERT INTO agents (agent_id, capabilities, max_concurrent_tasks, current_load, status,
+				interval_seconds, unhealthy_after_seconds, dead_after_seconds, metadata, registered_at, last_heartbeat_at, key_id)
+				VALUES ('guest-old', CAST('[]' AS ` + h.bytes() + `), 1, 0, 'active', 30, 60, 90, CAST('{}' AS ` + h.bytes() + `), 1, 1, '')`})
+		}))
+		err := h.Join(t.Context(), h.invite(t, ""), "guest-old")
+		require.Equal(t, "AGENT_NAME_TAKEN", fault.From(err).Reason)
+		require.Empty(t, h.members(t))
+	})
+}
+
+// bytes is the engine's word for a column of bytes.
+func (h *house) bytes() string {
+	if h.db.Engine() == database.PostgreSQL {
+		return "bytea"
+	}
+	return "blob"
+}
+
+// The sweep takes guests off the list whose invite ended without this room: by its time, or because the operator revoked it as a key.
+func TestTheSweepTakesGuestsOfEndedInvitesOffTheList(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		revoked, expires, stays := h.invite(t, ""), h.invite(t, ""), h.invite(t, "")
+		for n, invite := range []*keys.Key{revoked, expires, stays} {
+			require.NoError(t, h.Join(t.Context(), invite, "guest-"+string(rune('a'+n))))
+		}
+		_, err := h.keys.RevokeKey(operator(), &openintentv1.RevokeKeyRequest{KeyId: revoked.ID})
+		require.NoError(t, err)
+		require.Equal(t, []string{"guest-a", "guest-b", "guest-c"}, h.members(t))
+		require.NoError(t, h.Sweep(t.Context()))
+		require.Equal(t, []string{"guest-b", "guest-c"}, h.members(t))
+		h.clock.Advance(8 * 24 * time.Hour)
+		require.NoError(t, h.Sweep(t.Context()))
+		require.Empty(t, h.members(t))
+	})
+}
