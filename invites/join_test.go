@@ -160,7 +160,7 @@ func TestAnInviteThatIsTakenOverNeedsRoom(t *testing.T) {
 // Names of guests were free once. Who registered under such a name then stays the only one with it.
 func TestAGuestDoesNotTakeTheNameOfARegisteredAgent(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
-		_, err := agents.New(agents.Config{DB: h.db}).RegisterAgent(alice(""), &openintentv1.RegisterAgentRequest{AgentId: proto.String("old")})
+		_, err := agents.New(agents.Config{DB: h.db}).RegisterAgent(operator(), &openintentv1.RegisterAgentRequest{AgentId: proto.String("old")})
 		require.NoError(t, err)
 		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
 			return tx.Pipeline(database.Statement{SQL: "UPDATE agents SET agent_id = 'guest-old' WHERE agent_id = 'old'"})
