@@ -95,6 +95,8 @@ type Config struct {
 
 	// SettingsSecret says that the settings file holds a secret, so that nobody else should read it.
 	SettingsSecret bool `kong:"-"`
+	// UselessVariables are sentences about variables of the environment that look like settings and have no effect, for the log.
+	UselessVariables []string `kong:"-"`
 	// Version is the program's version, for the log and for discovery.
 	Version string `kong:"-"`
 	// Log is where the log is written; nil means standard error.

@@ -5,8 +5,11 @@ import (
 	"os"
 )
 
-// warn says in the log what others can reach that they should perhaps not.
+// warn says in the log which settings have no effect, and what others can reach that they should perhaps not.
 func (c Config) warn(keys *Keys, logger *slog.Logger) {
+	for _, sentence := range c.UselessVariables {
+		logger.Warn(sentence)
+	}
 	warnOfReaders("key file", keys.path, logger)
 	if c.SettingsSecret {
 		warnOfReaders("settings file", c.SettingsFile, logger)

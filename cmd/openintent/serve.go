@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/alecthomas/kong"
 
@@ -18,6 +19,7 @@ type serveCommand struct {
 func (c *serveCommand) Run(ctx context.Context, parsed *kong.Context, to terminal) error {
 	server.ReserveHeap()
 	c.Log, c.Version = to.stderr, version
+	c.UselessVariables = uselessVariables(os.Environ(), parsed, c.APIKeys != "" || c.APIKeysFile != "")
 	context.AfterFunc(ctx, func() { tellSystemd("STOPPING=1") })
 	err := server.Run(ctx, c.Config, func(addresses server.Addresses) {
 		tellSystemd("READY=1")

@@ -157,21 +157,41 @@ func TestNoSettingOfTheProgramLooksMisspelt(t *testing.T) {
 	parser, err := kong.New(&parsed, kong.Vars{"version": ""})
 	require.NoError(t, err)
 	var environment []string
-	var look func(node *kong.Node)
-	look = func(node *kong.Node) {
-		for _, flag := range node.Flags {
-			for _, name := range flag.Envs {
-				environment = append(environment, name+"=x")
-			}
-		}
-		for _, child := range node.Children {
-			look(child)
-		}
+	for _, name := range variablesOf(parser.Model.Node) {
+		environment = append(environment, name+"=x")
 	}
-	look(parser.Model.Node)
 	require.Greater(t, len(environment), 50)
 	require.Empty(t, openintent.MisspeltVariables(environment))
 	require.NotEmpty(t, openintent.MisspeltVariables([]string{"OPENINTENT_APIKEY=x"}))
+	parsing, err := parser.Parse([]string{"serve"})
+	require.NoError(t, err)
+	require.Empty(t, uselessVariables(environment, parsing, true))
+}
+
+// A misspelt setting must not leave a server open, or with the development key, without a word.
+func TestTheServerSaysWhichVariablesHaveNoEffect(t *testing.T) {
+	var parsed commands
+	parser, err := kong.New(&parsed, kong.Vars{"version": ""})
+	require.NoError(t, err)
+	parsing, err := parser.Parse([]string{"serve"})
+	require.NoError(t, err)
+	for name, meant := range map[string]string{
+		"OPENINTENT_DEFAULT_ACCES": "OPENINTENT_DEFAULT_ACCESS", "OPENINTENT_APIKEYS": "OPENINTENT_API_KEYS",
+		"OPENINTENT_HTTP_ADR": "OPENINTENT_HTTP_ADDR", "OPENINTENT_DATABASE": "OPENINTENT_DATABASE_URL",
+	} {
+		require.Equal(t, []string{name + " is no setting and has no effect; did you mean " + meant + "?"},
+			uselessVariables([]string{"HOME=/", name + "=x"}, parsing, false))
+		require.Empty(t, uselessVariables([]string{name + "="}, parsing, false), "an empty one is as good as none")
+	}
+	require.Equal(t, []string{"OPENINTENT_API_KEY is the key of clients and gives the server none; the server's keys are those of OPENINTENT_API_KEYS"},
+		uselessVariables([]string{"OPENINTENT_API_KEY=x"}, parsing, false))
+	require.Empty(t, uselessVariables([]string{"OPENINTENT_API_KEY=x"}, parsing, true))
+	for _, others := range []string{
+		"OPENINTENT_SERVICE_HOST", "OPENINTENT_SERVICE_PORT", "OPENINTENT_SERVICE_PORT_GRPC", "OPENINTENT_PORT", "OPENINTENT_PORT_8000_TCP_ADDR",
+		"OPENINTENT_OF_SOMEBODY_ELSE", "OPENINTENT_TLS", "OPENINTENT_CONFIG", "OPENINTENT_AGENT_ID",
+	} {
+		require.Empty(t, uselessVariables([]string{others + "=x"}, parsing, false))
+	}
 }
 
 // deploy/settings.yaml lists every setting of the server with its default, so that one can begin with it.

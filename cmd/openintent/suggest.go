@@ -7,16 +7,24 @@ import (
 
 // suggestion returns ", did you mean ...?" for a misspelt word, or "" when none of the known words is like it.
 func suggestion(word string, known []string) string {
-	nearest, distance := "", 3
+	if meant := suggested(word, known); meant != "" {
+		return fmt.Sprintf(", did you mean %q?", meant)
+	}
+	return ""
+}
+
+// suggested returns the known word that is most like a misspelt one, else the shortest one that goes on where the word ends; "" when none does.
+func suggested(word string, known []string) (nearest string) {
+	least := 3
 	for _, candidate := range known {
-		if d := edits(word, candidate); d < distance || strings.HasPrefix(candidate, word) && nearest == "" {
-			nearest, distance = candidate, min(d, distance)
+		switch difference := edits(word, candidate); {
+		case difference < least:
+			nearest, least = candidate, difference
+		case least == 3 && strings.HasPrefix(candidate, word) && (nearest == "" || len(candidate) < len(nearest)):
+			nearest = candidate
 		}
 	}
-	if nearest == "" {
-		return ""
-	}
-	return fmt.Sprintf(", did you mean %q?", nearest)
+	return nearest
 }
 
 // edits returns how many characters have to be put in, left out or changed to make one word of the other.
