@@ -56,13 +56,27 @@ func (c healthCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return exitError{exitUnavailable, fmt.Errorf("the server at %s broke off its answer: %w", address, err)}
 	}
-	var told struct{ Status, Detail any }
-	_ = json.Unmarshal(body, &told) // Whatever else answers there is not ready either.
-	if response.StatusCode != http.StatusOK || told.Status != "ready" {
-		return exitError{exitUnavailable, fmt.Errorf("the server at %s is not ready: %s %v", address, response.Status, told.Detail)}
+	if reason := notReady(address, response, body); reason != "" {
+		return exitError{exitUnavailable, fmt.Errorf("the server at %s is not ready: %s", address, reason)}
 	}
 	_, err = fmt.Fprintln(to.stdout, "ready")
 	return err
+}
+
+// notReady returns why an answer does not say that calls can succeed; it is empty if the answer says so.
+func notReady(address *url.URL, response *http.Response, body []byte) string {
+	var told struct{ Status, Detail string }
+	_ = json.Unmarshal(body, &told) // whatever else answers there is not ready either
+	said, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
+	switch {
+	case response.StatusCode == http.StatusOK && told.Status == "ready":
+		return ""
+	case address.Scheme == "http" && strings.Contains(said, "HTTPS server"):
+		return "it speaks TLS; ask https://" + address.Host
+	case told.Detail != "":
+		return told.Detail
+	}
+	return "it answers " + response.Status + ", as no server of openintent does"
 }
 
 // asker returns a client that follows nothing and goes through no proxy. On this machine it takes any certificate: nothing secret is

@@ -52,10 +52,10 @@ func TestHealthOfAServerThatIsNotReady(t *testing.T) {
 		body   string
 		says   string
 	}{
-		{503, `{"status": 503, "detail": "The server is stopping; try again elsewhere."}`, "is not ready: 503 Service Unavailable The server is stopping"},
-		{200, `{"status": "ok"}`, "is not ready"},
-		{200, `<html>`, "is not ready"},
-		{302, ``, "is not ready: 302"},
+		{503, `{"status": 503, "detail": "The server is stopping; try again elsewhere."}`, "is not ready: The server is stopping; try again elsewhere."},
+		{200, `{"status": "ok"}`, "is not ready: it answers 200 OK, as no server of openintent does"},
+		{200, `<html>`, "is not ready: it answers 200 OK, as no server of openintent does"},
+		{302, ``, "is not ready: it answers 302 Found, as no server of openintent does"},
 	} {
 		away := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Location", "/elsewhere")
@@ -80,6 +80,10 @@ func TestHealthOverTLS(t *testing.T) {
 	defer ready.Close()
 	did := at(t, "", "health", ready.URL)
 	require.Equal(t, exitOK, did.exit, did.stderr)
+	plain := strings.Replace(ready.URL, "https", "http", 1)
+	did = at(t, "", "health", plain)
+	require.Equal(t, exitUnavailable, did.exit)
+	require.Contains(t, did.stderr, "the server at "+plain+" is not ready: it speaks TLS; ask "+ready.URL)
 	for host, here := range map[string]bool{"127.0.0.1": true, "[::1]": true, "localhost": true, "10.1.2.3": false, "localhost.example": false} {
 		trust := asker(&url.URL{Scheme: "https", Host: host + ":8000"}).Transport.(*http.Transport).TLSClientConfig
 		require.Equal(t, here, trust != nil && trust.InsecureSkipVerify, host)
