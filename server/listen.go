@@ -2,8 +2,10 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"syscall"
 	"time"
 )
 
@@ -18,16 +20,21 @@ type listeners struct{ http, grpc, admin net.Listener }
 func (c Config) listen(ctx context.Context) (opened listeners, err error) {
 	config := net.ListenConfig{Control: giveUpSilentClients}
 	for _, port := range []struct {
-		name, address string
-		listener      *net.Listener
+		name, address, flag string
+		listener            *net.Listener
 	}{
-		{"REST", c.HTTPAddr, &opened.http}, {"gRPC", c.GRPCAddr, &opened.grpc}, {"admin", c.AdminAddr, &opened.admin},
+		{"REST", c.HTTPAddr, "--http-addr", &opened.http}, {"gRPC", c.GRPCAddr, "--grpc-addr", &opened.grpc},
+		{"admin", c.AdminAddr, "--admin-addr", &opened.admin},
 	} {
 		if port.listener == &opened.admin && port.address == "" {
 			continue
 		}
 		if *port.listener, err = config.Listen(ctx, "tcp", port.address); err != nil {
 			opened.close()
+			if errors.Is(err, syscall.EADDRINUSE) {
+				return listeners{}, fmt.Errorf("the %s port cannot be opened: a program, perhaps another server, listens at %s already;"+
+					" end it, or choose another address with %s", port.name, port.address, port.flag)
+			}
 			return listeners{}, fmt.Errorf("the %s port cannot be opened: %w", port.name, err)
 		}
 	}

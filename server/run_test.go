@@ -160,7 +160,7 @@ func TestRefusalsToStart(t *testing.T) {
 		{"an unknown log format", func(c *Config) { c.LogFormat = "xml" }, "OPENINTENT_LOG_FORMAT"},
 		{"an unknown database", func(c *Config) { c.DatabaseURL = "mysql://root:hidden@db/x" }, "database"},
 		{"a database that cannot be", func(c *Config) { c.DatabaseURL = "sqlite:/nowhere/x.db" }, "database"},
-		{"the REST port taken", func(c *Config) { c.HTTPAddr = taken.Addr().String() }, "the REST port cannot be opened"},
+		{"the REST port taken", func(c *Config) { c.HTTPAddr = taken.Addr().String() }, "listens at " + taken.Addr().String() + " already; end it, or choose another address with --http-addr"},
 		{"the gRPC port taken", func(c *Config) { c.GRPCAddr = taken.Addr().String() }, "the gRPC port cannot be opened"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -50,7 +50,12 @@ func verbsOf(node *kong.Node) (verbs []string) {
 	return verbs
 }
 
-var unexpected = regexp.MustCompile(`^unexpected argument (\S+)$`)
+var (
+	unexpected  = regexp.MustCompile(`^unexpected argument (\S+)$`)
+	unknownFlag = regexp.MustCompile(`^unknown flag --\S+$`)
+	// valueless is what the parser says of a flag at the end of the line that needs a value.
+	valueless = regexp.MustCompile(`^(--\S+): .* but got "EOL"`)
+)
 
 // misunderstood returns the parser's error as people should read it: with a suggestion for a misspelt verb below another
 // one, and with the names under which the settings were given.
@@ -59,7 +64,17 @@ func misunderstood(err error, arguments []string) error {
 	if !errors.As(err, &refused) {
 		return err
 	}
+	if found := valueless.FindStringSubmatch(err.Error()); found != nil {
+		return usagef("%s needs a value", found[1])
+	}
+	if at := refused.Context.Selected(); at != nil && unknownFlag.MatchString(err.Error()) {
+		return usagef("%w; openintent %s --help lists the flags", err, at.Path())
+	}
 	if found := unexpected.FindStringSubmatch(err.Error()); found != nil {
+		if len(arguments) > 0 && found[1] == arguments[0] {
+			return usagef("there is no command %s%s; openintent --help lists the commands", found[1],
+				suggestion(found[1], verbsOf(refused.Context.Model.Node)))
+		}
 		if node := parentOf(refused.Context.Model.Node, arguments, found[1]); node != nil {
 			verbs := verbsOf(node)
 			if meant := suggestion(found[1], verbs); meant != "" {

@@ -81,7 +81,9 @@ func TestExitCodesAndOneLine(t *testing.T) {
 		{"misspelt verb below another", []string{"channels", "crate"}, exitUsage, "", `unexpected argument crate, did you mean "create"?`},
 		{"no such verb below another", []string{"agents", "dance"}, exitUsage, "", "agents takes list, register, show, refuse, allow, refused"},
 		{"too many arguments", []string{"channels", "show", "x", "show"}, exitUsage, "", "unexpected argument show\n"},
-		{"unknown flag", []string{"serve", "--colour"}, exitUsage, "", "--colour"},
+		{"unknown flag", []string{"serve", "--colour"}, exitUsage, "", "unknown flag --colour; openintent serve --help lists the flags"},
+		{"a flag without its value", []string{"ask", "--timeout"}, exitUsage, "", "--timeout needs a value"},
+		{"unknown command", []string{"bogus"}, exitUsage, "", "there is no command bogus; openintent --help lists the commands"},
 		{"refusal to start", []string{"serve", "--http-addr=0.0.0.0:0"}, exitUsage, "", "no API keys are configured"},
 		{"bad setting", []string{"serve", "--tls-cert=x.pem"}, exitUsage, "", "--tls-cert and OPENINTENT_TLS_KEY belong together"},
 		{
