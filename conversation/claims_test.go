@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"openintent/caller"
 	"openintent/database"
 	"openintent/fault"
 	"openintent/fault/faulttest"
@@ -286,6 +287,22 @@ func TestAnAgentHoldsSoManyClaimsInAnIntent(t *testing.T) {
 		require.NoError(t, h.release("bob", first, fence))
 		h.claims(t, "bob", one)
 		h.claims(t, "carol", h.note(t))
+	})
+}
+
+// A claim counts in the caller's quota as a message does, because it takes a place in the log.
+func TestAClaimTakesOfTheQuota(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.hire(t, "bob")
+		asked := h.asks(t, one())
+		spent := caller.NewQuota(caller.Rates{BytesPerSecond: 1})
+		require.NoError(t, spent.Take(1<<30)) // which lasts for years
+		_, err := h.ClaimMessage(
+			caller.NewContext(t.Context(), caller.Caller{Agent: "bob", KeyID: "key", Quota: spent}),
+			&openintentv1.ClaimMessageRequest{ChannelId: h.channel, MessageId: asked},
+		)
+		faulttest.Require(t, err, fault.Quota, "QUOTA_EXCEEDED")
+		require.Zero(t, h.rows(t))
 	})
 }
 

@@ -99,11 +99,7 @@ func TestTheEndOfAChannel(t *testing.T) {
 		other, err := h.channels.CreateChannel(as("alice"), &openintentv1.CreateChannelRequest{IntentId: h.intent, Name: "other"})
 		require.NoError(t, err)
 		elsewhere := h.oblige(t, "eric", func(r *openintentv1.SendMessageRequest) { r.ChannelId = other.GetId() })
-		var found []obligation.Place
-		require.NoError(t, h.db.ReadStatement(t.Context(), func(tx *database.Tx) (err error) {
-			found, err = obligation.ToLookAt(tx, h.clock.Now().Add(time.Hour), 1)
-			return err
-		}))
+		found := h.owedAt(t)
 		_, err = h.channels.DeleteChannel(asOperator(), &openintentv1.DeleteChannelRequest{ChannelId: h.channel})
 		require.NoError(t, err)
 		require.NoError(t, h.lookAtObligation(t.Context(), found[0]), "a sweep that has found it before the channel went")
@@ -116,6 +112,16 @@ func TestTheEndOfAChannel(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "alice", closed.GetAgentId())
 	})
+}
+
+// owedAt returns the places of the obligations with a step to come, the next one first, as a sweep finds them.
+func (h *house) owedAt(t *testing.T) (found []obligation.Place) {
+	t.Helper()
+	require.NoError(t, h.db.ReadStatement(t.Context(), func(tx *database.Tx) (err error) {
+		found, err = obligation.ToLookAt(tx, h.clock.Now().Add(time.Hour), 100)
+		return err
+	}))
+	return found
 }
 
 func TestADeletedRequestOwesNothing(t *testing.T) {

@@ -122,7 +122,9 @@ func TestAnObligationReturnsAndIsEscalated(t *testing.T) {
 func TestALateReturnComesOnceAndTheOthersAfterIt(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		h.oblige(t, "bob")
+		found := h.owedAt(t)
 		h.returns(t, 24*time.Hour)
+		require.NoError(t, h.lookAtObligation(t.Context(), found[0]), "another server, which has found the same step, makes none")
 		h.returns(t, time.Minute)
 		require.Equal(t, []string{"bob obligation_return 1"}, h.toldOf(t))
 		h.returns(t, obligation.Interval)
@@ -323,6 +325,21 @@ func TestAReturnIsAKnock(t *testing.T) {
 		_, err = h.discharge(as("alice"), asked)
 		require.NoError(t, err)
 		require.Equal(t, []string{"direct_request", "direct_notify"}, reason(), "nothing must be answered any more")
+	})
+}
+
+// The server sends the reminder, and it is the author of the request who may be a stranger.
+func TestAReturnHasNoWordsOfAStranger(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		asked := h.oblige(t, "bob")
+		h.returns(t, step)
+		page, err := h.talk.GetInbox(as("bob"), &openintentv1.GetInboxRequest{AgentId: "bob", Include: []string{"attention"}})
+		require.NoError(t, err)
+		knock := page.GetItems()[1].GetAttention().GetKnock()
+		require.Equal(t, "alice", knock.GetFrom())
+		require.Equal(t, h.channel, knock.GetWhere())
+		require.Equal(t, "request in "+h.channel, knock.GetTopic())
+		require.Equal(t, "/v1/channels/"+h.channel+"/messages/"+asked.GetId(), knock.GetPullWith())
 	})
 }
 
