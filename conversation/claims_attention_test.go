@@ -1,12 +1,16 @@
 package conversation
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -53,6 +57,8 @@ func TestClaimsChangeWhatMessagesAsk(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Nil(t, shown.GetClaim().Fence, "the sender is not the holder either")
+		_, err = h.GetAttention(as("carol"), &openintentv1.GetAttentionRequest{ChannelId: h.channel, MessageId: asked, AgentId: &bob})
+		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND") // another recipient does not learn what it asks of bob
 
 		h.clock.Advance(2 * time.Minute)
 		require.Equal(t, "role_request", h.asksOf(t, "carol", asked).GetReason(), "nobody waits for the sweep")
@@ -144,6 +150,26 @@ func TestTheLastThingDoneIsTheDisposition(t *testing.T) {
 		h.clock.Advance(time.Second)
 		require.NoError(t, h.answer("bob", asked, 0))
 		require.Equal(t, "responded", h.dispositionOf(t, asked, "bob"))
+	})
+}
+
+// Who sees a message without receiving it says nothing of what became of it, and only what is deferred has an end.
+func TestARecipientSaysWhatItDid(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.hire(t, "bob")
+		asked := h.asks(t, one())
+		said := &openintentv1.SetDispositionRequest{ChannelId: h.channel, MessageId: asked, Disposition: "failed"}
+		for _, other := range []context.Context{as("alice"), asOperator()} {
+			_, err := h.SetDisposition(other, said)
+			faulttest.Require(t, err, fault.Denied, "NOT_A_RECIPIENT")
+		}
+		said.Until = timestamppb.New(h.clock.Now().Add(time.Hour))
+		_, err := h.SetDisposition(as("bob"), said)
+		faulttest.RequireBadField(t, err, "until")
+		said.Disposition = "deferred"
+		got, err := h.SetDisposition(as("bob"), said)
+		require.NoError(t, err)
+		require.Equal(t, said.GetUntil().AsTime(), got.GetUntil().AsTime())
 	})
 }
 

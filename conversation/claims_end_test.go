@@ -3,6 +3,7 @@ package conversation
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,6 +28,12 @@ func TestWhatEndsAClaim(t *testing.T) {
 			_, err := h.agents.DeregisterAgent(as("bob"), &openintentv1.DeregisterAgentRequest{AgentId: "bob"})
 			require.NoError(t, err)
 		},
+		"agent_left, and is back": func(t *testing.T, h *house) {
+			h.clock.Advance(time.Second)
+			_, err := h.agents.DeregisterAgent(as("bob"), &openintentv1.DeregisterAgentRequest{AgentId: "bob"})
+			require.NoError(t, err)
+			h.hire(t, "bob")
+		},
 		"role_lost": func(t *testing.T, h *house) {
 			name, role := "bob", "writer"
 			_, err := h.agents.UpsertAgent(as(name), &openintentv1.RegisterAgentRequest{AgentId: &name, RoleId: &role})
@@ -41,8 +48,9 @@ func TestWhatEndsAClaim(t *testing.T) {
 		},
 		"expired": func(_ *testing.T, h *house) { h.clock.Advance(2 * time.Minute) },
 	}
-	for reason, happens := range ends {
-		t.Run(reason, func(t *testing.T) {
+	for name, happens := range ends {
+		reason, _, _ := strings.Cut(name, ",")
+		t.Run(name, func(t *testing.T) {
 			eachHouse(t, func(t *testing.T, h *house) {
 				h.hire(t, "bob", "carol")
 				unswept, swept := h.asks(t, one()), h.asks(t, one())
@@ -90,6 +98,31 @@ func TestClosingEndsClaims(t *testing.T) {
 		for _, id := range []string{asked, note} {
 			require.Equal(t, []string{"message_claimed bob", "claim_released bob channel_closed"}, h.heard(t, id))
 		}
+	})
+}
+
+// A deletion takes the claims of that channel alone: neither those of another one, nor those of the first channel of another intent.
+func TestClaimsGoWithTheirChannel(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		claimsForAnHour := func() {
+			_, err := h.ClaimMessage(as("bob"), &openintentv1.ClaimMessageRequest{
+				ChannelId: h.channel, MessageId: h.note(t), TtlSeconds: ptr(int32(3600)),
+			})
+			require.NoError(t, err)
+		}
+		doomed := h.channel
+		h.claims(t, "bob", h.note(t))
+		other, err := h.channels.CreateChannel(as("creator"), &openintentv1.CreateChannelRequest{IntentId: h.intent, Name: "other"})
+		require.NoError(t, err)
+		h.channel = other.GetId()
+		claimsForAnHour()
+		h.open(t)
+		claimsForAnHour()
+		_, err = h.channels.DeleteChannel(asOperator(), &openintentv1.DeleteChannelRequest{ChannelId: doomed})
+		require.NoError(t, err)
+		h.clock.Advance(2 * time.Minute)
+		h.sweep(t)
+		require.Equal(t, 2, h.rows(t))
 	})
 }
 

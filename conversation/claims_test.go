@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -8,9 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"openintent/caller"
+	"openintent/database"
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/claim"
 )
 
 func TestAClaimIsHeldRenewedAndReleased(t *testing.T) {
@@ -39,6 +43,9 @@ func TestAClaimIsHeldRenewedAndReleased(t *testing.T) {
 		require.Equal(t, h.clock.Now().Add(90*time.Second), renewed.GetExpiresAt().AsTime())
 
 		faulttest.Require(t, h.release("carol", asked, got.GetFence()), fault.Conflict, "CLAIM_LOST")
+		for _, other := range []int64{got.GetFence() - 1, got.GetFence() + 1} { // another process of bob releases nothing of this one
+			faulttest.Require(t, h.release("bob", asked, other), fault.Conflict, "CLAIM_LOST")
+		}
 		require.NoError(t, h.release("bob", asked, got.GetFence()))
 		faulttest.Require(t, h.release("bob", asked, got.GetFence()), fault.Conflict, "CLAIM_LOST")
 		require.Greater(t, h.claims(t, "carol", asked).GetFence(), got.GetFence())
@@ -91,6 +98,7 @@ func TestALateAnswer(t *testing.T) {
 			}
 			_, err := h.claim("bob", untaken, late)
 			faulttest.Require(t, err, fault.Conflict, "CLAIM_LOST") // it cannot be renewed
+			faulttest.Require(t, h.release("bob", untaken, late), fault.Conflict, "CLAIM_LOST")
 			next := h.claims(t, "carol", taken).GetFence()
 			require.NoError(t, h.answer("bob", untaken, late))
 			faulttest.Require(t, h.answer("bob", taken, lost), fault.Conflict, "CLAIM_LOST")
@@ -252,6 +260,64 @@ func TestWhatIsOverIsNotClaimed(t *testing.T) {
 		}
 		require.Equal(t, 1, h.rows(t), "nothing but carol's first claim")
 	})
+}
+
+// Only what stands in this intent counts: neither a claim that is over and keeps its place, nor a claim in another intent.
+func TestAnAgentHoldsSoManyClaimsInAnIntent(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.hire(t, "bob", "carol")
+		other := h.channel
+		h.open(t)
+		h.claims(t, "bob", h.asks(t, one()))
+		h.clock.Advance(2 * time.Minute)
+		h.sweep(t)
+		require.Equal(t, 1, h.rows(t), "it is over, and keeps its place")
+		here := h.channel
+		h.channel = other
+		h.claims(t, "bob", h.note(t))
+		h.channel = here
+		first := h.note(t)
+		fence := h.claims(t, "bob", first).GetFence()
+		h.copyClaim(t, first, claim.MaxHeld-2)
+
+		h.claims(t, "bob", h.note(t))
+		one := h.note(t)
+		_, err := h.claim("bob", one, 0)
+		faulttest.Require(t, err, fault.Quota, "TOO_MANY_CLAIMS")
+		require.NoError(t, h.release("bob", first, fence))
+		h.claims(t, "bob", one)
+		h.claims(t, "carol", h.note(t))
+	})
+}
+
+// A claim counts in the caller's quota as a message does, because it takes a place in the log.
+func TestAClaimTakesOfTheQuota(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.hire(t, "bob")
+		asked := h.asks(t, one())
+		spent := caller.NewQuota(caller.Rates{BytesPerSecond: 1})
+		require.NoError(t, spent.Take(100_000)) // which keeps the key waiting for a day
+		_, err := h.ClaimMessage(
+			caller.NewContext(t.Context(), caller.Caller{Agent: "bob", KeyID: "key", Quota: spent}),
+			&openintentv1.ClaimMessageRequest{ChannelId: h.channel, MessageId: asked},
+		)
+		faulttest.Require(t, err, fault.Quota, "QUOTA_EXCEEDED")
+		require.Zero(t, h.rows(t))
+	})
+}
+
+// copyClaim stores the claim on a message so many times more, each on another message that nobody looks at.
+func (h *house) copyClaim(t *testing.T, messageID string, times int) {
+	t.Helper()
+	require.NoError(t, h.db.Write(context.Background(), func(tx *database.Tx) error {
+		return tx.Pipeline(database.Statement{
+			SQL: "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO claims (intent_no, channel_no," +
+				" message_position, message_id, agent_id, fence, claim_key, expires_at, ended, due_at, epoch) SELECT intent_no, channel_no," +
+				" message_position + 1000000 + i, message_id, agent_id, fence + i, claim_key, expires_at, ended, due_at, epoch" +
+				" FROM claims, n WHERE message_id = ?",
+			Args: []any{times, messageID},
+		})
+	}))
 }
 
 func TestARepeatedClaim(t *testing.T) {

@@ -10,9 +10,11 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"openintent/caller"
+	"openintent/database"
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/obligation"
 )
 
 func TestALateAnswerIsAMessageBelowTheRequest(t *testing.T) {
@@ -94,13 +96,32 @@ func TestTheEndOfAChannel(t *testing.T) {
 		require.NoError(t, err)
 		h.returns(t, step)
 		require.Equal(t, []string{"bob obligation_return 1"}, h.toldOf(t), "closing it discharges nothing")
+		other, err := h.channels.CreateChannel(as("alice"), &openintentv1.CreateChannelRequest{IntentId: h.intent, Name: "other"})
+		require.NoError(t, err)
+		elsewhere := h.oblige(t, "eric", func(r *openintentv1.SendMessageRequest) { r.ChannelId = other.GetId() })
+		found := h.owedAt(t)
 		_, err = h.channels.DeleteChannel(asOperator(), &openintentv1.DeleteChannelRequest{ChannelId: h.channel})
 		require.NoError(t, err)
+		require.NoError(t, h.lookAtObligation(t.Context(), found[0]), "a sweep that has found it before the channel went")
 		h.returns(t, step)
-		require.Equal(t, []string{"operator obligations_ended_with_channel"}, h.toldOf(t)[1:])
+		require.Equal(t, []string{"operator obligations_ended_with_channel", "eric obligation_return 1"}, h.toldOf(t)[1:],
+			"what is owed in another channel of the intent stays open")
 		_, err = h.discharge(as("alice"), asked)
 		require.Error(t, err)
+		closed, err := h.discharge(as("alice"), elsewhere)
+		require.NoError(t, err)
+		require.Equal(t, "alice", closed.GetAgentId())
 	})
+}
+
+// owedAt returns the places of the obligations with a step to come, the next one first, as a sweep finds them.
+func (h *house) owedAt(t *testing.T) (found []obligation.Place) {
+	t.Helper()
+	require.NoError(t, h.db.ReadStatement(t.Context(), func(tx *database.Tx) (err error) {
+		found, err = obligation.ToLookAt(tx, h.clock.Now().Add(time.Hour), 100)
+		return err
+	}))
+	return found
 }
 
 func TestADeletedRequestOwesNothing(t *testing.T) {
@@ -108,6 +129,10 @@ func TestADeletedRequestOwesNothing(t *testing.T) {
 		asked := h.oblige(t, "bob")
 		_, err := h.talk.DeleteMessage(as("alice"), &openintentv1.DeleteMessageRequest{ChannelId: h.channel, MessageId: asked.GetId()})
 		require.NoError(t, err)
+		closed, err := h.discharge(asOperator(), asked)
+		require.NoError(t, err)
+		require.Equal(t, "alice", closed.GetAgentId(), "the deletion has discharged it")
+		require.Nil(t, closed.Note)
 		h.returns(t, 24*time.Hour)
 		require.Empty(t, h.toldOf(t))
 	})

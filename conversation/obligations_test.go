@@ -122,7 +122,9 @@ func TestAnObligationReturnsAndIsEscalated(t *testing.T) {
 func TestALateReturnComesOnceAndTheOthersAfterIt(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		h.oblige(t, "bob")
+		found := h.owedAt(t)
 		h.returns(t, 24*time.Hour)
+		require.NoError(t, h.lookAtObligation(t.Context(), found[0]), "another server, which has found the same step, makes none")
 		h.returns(t, time.Minute)
 		require.Equal(t, []string{"bob obligation_return 1"}, h.toldOf(t))
 		h.returns(t, obligation.Interval)
@@ -172,6 +174,76 @@ func TestSignalsMoveTheSteps(t *testing.T) {
 		require.NoError(t, err)
 		h.returns(t, step)
 		require.Equal(t, []string{"frank obligation_return 1"}, h.toldOf(t)[3:])
+	})
+}
+
+// An answer of the author ends the pause for good: another note beside the same signal asks nothing anew.
+func TestUnclearPausesOnce(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		asked := h.oblige(t, "bob")
+		_, err := h.talk.UpdateMessage(as("alice"), &openintentv1.UpdateMessageRequest{
+			ChannelId: h.channel, MessageId: asked.GetId(), Subject: ptr("the other lock"),
+		})
+		require.NoError(t, err)
+		h.signal(t, "bob", asked, "unclear")
+		h.returns(t, step)
+		require.Empty(t, h.toldOf(t), "what the author edited before answers nothing")
+		_, err = h.talk.SendMessage(as("alice"), &openintentv1.SendMessageRequest{ChannelId: h.channel, ParentId: ptr(asked.GetId())})
+		require.NoError(t, err)
+		h.returns(t, step)
+		require.Equal(t, []string{"bob obligation_return 1"}, h.toldOf(t))
+		_, err = h.AddReaction(as("bob"), &openintentv1.AddReactionRequest{
+			ChannelId: h.channel, MessageId: asked.GetId(), Signal: "unclear", Note: ptr("still"),
+		})
+		require.NoError(t, err)
+		h.returns(t, step)
+		require.Equal(t, []string{"bob obligation_return 1", "bob obligation_return 2"}, h.toldOf(t))
+	})
+}
+
+// Only who owes takes the pause back, and only by taking unclear back. Whatever others say or write leaves it.
+func TestUnclearIsTakenBack(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		asked := h.oblige(t, "bob")
+		takesBack := func(agent, signal string) {
+			h.signal(t, agent, asked, signal)
+			_, err := h.RemoveReaction(as(agent), &openintentv1.RemoveReactionRequest{
+				ChannelId: h.channel, MessageId: asked.GetId(), Signal: signal,
+			})
+			require.NoError(t, err)
+		}
+		h.signal(t, "bob", asked, "unclear")
+		takesBack("bob", "seen")
+		takesBack("alice", "unclear")
+		_, err := h.talk.SendMessage(as("bob"), &openintentv1.SendMessageRequest{ChannelId: h.channel, ParentId: ptr(asked.GetId())})
+		require.NoError(t, err, "only the author ends it by writing there")
+		_, err = h.talk.SendMessage(as("alice"), &openintentv1.SendMessageRequest{ChannelId: h.channel})
+		require.NoError(t, err, "and only in the request's thread")
+		for range 3 {
+			h.returns(t, step)
+		}
+		require.Empty(t, h.toldOf(t))
+		takesBack("bob", "unclear")
+		h.returns(t, step-2*time.Second)
+		require.Empty(t, h.toldOf(t), "an interval has to pass")
+		h.returns(t, 2*time.Second)
+		require.Equal(t, []string{"bob obligation_return 1"}, h.toldOf(t))
+	})
+}
+
+// Whoever declines is heard until the coordinator has been told, also after the last return.
+func TestDeclinedAfterTheLastReturn(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.coordinate(t, "carla")
+		asked := h.oblige(t, "bob")
+		for range 3 {
+			h.returns(t, step)
+		}
+		h.signal(t, "bob", asked, "declined")
+		h.signal(t, "bob", asked, "blocked")
+		require.Equal(t, []string{"carla obligation_declined"}, h.toldOf(t)[3:])
+		h.returns(t, step)
+		require.Equal(t, []string{"operator obligation_overdue"}, h.toldOf(t)[4:])
 	})
 }
 
@@ -256,6 +328,21 @@ func TestAReturnIsAKnock(t *testing.T) {
 	})
 }
 
+// The server sends the reminder, and it is the author of the request who may be a stranger.
+func TestAReturnHasNoWordsOfAStranger(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		asked := h.oblige(t, "bob")
+		h.returns(t, step)
+		page, err := h.talk.GetInbox(as("bob"), &openintentv1.GetInboxRequest{AgentId: "bob", Include: []string{"attention"}})
+		require.NoError(t, err)
+		knock := page.GetItems()[1].GetAttention().GetKnock()
+		require.Equal(t, "alice", knock.GetFrom())
+		require.Equal(t, h.channel, knock.GetWhere())
+		require.Equal(t, "request in "+h.channel, knock.GetTopic())
+		require.Equal(t, "/v1/channels/"+h.channel+"/messages/"+asked.GetId(), knock.GetPullWith())
+	})
+}
+
 // An agent that no longer sees the request is not reminded of it.
 func TestAReturnGoesOnlyToWhoSeesTheRequest(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
@@ -301,6 +388,11 @@ func TestAnAuthorHasSoManyOpenObligations(t *testing.T) {
 		draft.MessageType = &notice
 		_, err = h.talk.SendMessage(as("alice"), draft)
 		faulttest.RequireBadField(t, err, "obligation")
+
+		h.abandon(t)
+		listed := h.toldIn(t)[0].GetPayload().GetFields()
+		require.EqualValues(t, obligation.MaxOpen+1, listed["count"].GetNumberValue(), "all of them count")
+		require.Len(t, listed["obligations"].GetListValue().GetValues(), listedAtEnd, "and the first ones are listed")
 	})
 }
 

@@ -111,9 +111,29 @@ func TestReactionsAreBoundedForEachAgentAndMessage(t *testing.T) {
 		}
 		_, err := h.add(as("bob"), m, "seen", "")
 		faulttest.Require(t, err, fault.Quota, "TOO_MANY_REACTIONS")
-		_, err = h.add(as("bob"), m, "x-1", "changed")
-		require.NoError(t, err)
-		for i := maxSignals + 1; i < maxReactionChanges; i++ {
+		changes := maxSignals
+		for _, step := range []struct {
+			signal, note string
+			remove       bool
+		}{
+			{"x-1", "changed", false}, {"x-3", "", true}, {"seen", "in its place", false}, {"x-3", "is one too many", false},
+			{"seen", "", true}, {"x-3", "is back", false},
+		} {
+			if step.remove {
+				_, err = h.remove(as("bob"), m, step.signal)
+			} else {
+				_, err = h.add(as("bob"), m, step.signal, step.note)
+			}
+			if step.note == "is one too many" {
+				faulttest.Require(t, err, fault.Quota, "TOO_MANY_REACTIONS")
+				continue
+			}
+			require.NoError(t, err, "%v", step)
+			changes++
+		}
+		_, err = h.add(as("bob"), h.send(t, "ann", id, nil), "seen", "")
+		require.NoError(t, err, "each message has bounds of its own")
+		for i := changes; i < maxReactionChanges; i++ {
 			_, err := h.add(as("bob"), m, "x-1", fmt.Sprint(i))
 			require.NoError(t, err)
 		}

@@ -198,6 +198,49 @@ func TestWhoWroteInAThread(t *testing.T) {
 	})
 }
 
+// What was evicted of a thread makes nobody a participant any more.
+func TestAnEvictedWordInAThreadIsForgotten(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channelID := h.create(t, &createRequest{Options: &optionsInput{MaxMessages: ptr(int64(2))}})
+		root := h.say(t, "a", channelID, "the root")
+		below := func(agent string) *wireMessage {
+			return h.send(t, agent, &sendRequest{ChannelId: channelID, ParentId: ptr(root.GetId()), Payload: content("below")})
+		}
+		below("b")
+		reply := below("a")
+		reason, _ := h.asksOf(as("b"), t, reply, "b")
+		require.Equal(t, "thread", reason, "the word of b is the oldest one that is left")
+		h.say(t, "a", channelID, "one more")
+		reason, _ = h.asksOf(as("b"), t, reply, "b")
+		require.Equal(t, "ambient", reason)
+	})
+}
+
+// A sender that was let in later is not told that others wrote in the thread before.
+func TestASenderIsNotToldOfWordsFromBeforeItCame(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channelID := h.create(t, &createRequest{
+			MemberPolicy: ptr(openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT), Members: []string{"b", "c"},
+			Options: &optionsInput{History: ptr(openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN)},
+		})
+		root := h.say(t, "c", channelID, "the root")
+		below := func(agent string, parent *wireMessage) *wireMessage {
+			return h.send(t, agent, &sendRequest{ChannelId: channelID, ParentId: ptr(parent.GetId()), Payload: content("below")})
+		}
+		below("b", root)
+		_, err := h.channels.AddChannelMembers(asOperator(), &openintentv1.AddChannelMembersRequest{ChannelId: channelID, Members: []string{"a"}})
+		require.NoError(t, err)
+		reply := below("a", below("c", root))
+		reason, _ := h.asksOf(as("b"), t, reply, "b")
+		require.Equal(t, "thread", reason)
+		reason, _ = h.asksOf(as("a"), t, reply, "b")
+		require.Equal(t, "ambient", reason)
+		below("b", root)
+		reason, _ = h.asksOf(as("a"), t, reply, "b")
+		require.Equal(t, "thread", reason)
+	})
+}
+
 func TestAQuietPageNeedsNoStatement(t *testing.T) {
 	for _, engine := range databasetest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {

@@ -131,6 +131,7 @@ func TestAskAllEndsWithItsChannel(t *testing.T) {
 func TestAwaitingIsForTheAsker(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id, other := h.explicit(t, "alice", "bob", "carol"), h.explicit(t, "alice", "bob", "carol")
+		sibling := h.explicitIn(t, h.channel(t, id).GetIntentId(), "sibling", "alice", "bob")
 		asked := h.asks(t, "alice", id, "bob")
 		note := h.say(t, "alice", id, "")
 		for _, row := range []struct {
@@ -148,6 +149,7 @@ func TestAwaitingIsForTheAsker(t *testing.T) {
 			{"a stranger", as("dave"), id, asked.GetId(), fault.Denied, "NOT_A_MEMBER"},
 			{"nobody", context.Background(), id, asked.GetId(), fault.Unauthenticated, "UNAUTHENTICATED"},
 			{"on another channel", as("alice"), other, asked.GetId(), fault.NotFound, "MESSAGE_NOT_FOUND"},
+			{"on another channel of the intent", as("alice"), sibling, asked.GetId(), fault.NotFound, "MESSAGE_NOT_FOUND"},
 			{"no message", as("alice"), id, aMessageID, fault.NotFound, "MESSAGE_NOT_FOUND"},
 			{"nonsense", as("alice"), id, "nonsense", fault.NotFound, "MESSAGE_NOT_FOUND"},
 			{"no request", as("alice"), id, note.GetId(), fault.Invalid, "NOT_A_REQUEST"},

@@ -166,6 +166,28 @@ func TestTheCoordinatorIsToldOfABrakeOnce(t *testing.T) {
 	})
 }
 
+// Agents that put on one brake after the other do not fill the coordinator's inbox.
+func TestTheCoordinatorIsToldOfSoManyBrakesAnHour(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.withBudget(t, 2)
+		intentID := h.channel(t, id).GetIntentId()
+		_, err := h.intents.CreateCoordinator(asOperator(), &openintentv1.CreateCoordinatorRequest{IntentId: &intentID, AgentId: ptr("carol")})
+		require.NoError(t, err)
+		brake := func() {
+			root := h.tells(t, "alice", id, "bob", nil)
+			require.Equal(t, 1, h.exchange(t, id, "bob", "alice", root, 2))
+		}
+		told := func() int { return len(h.list(t, "carol", &listRequest{ChannelId: h.system(t, intentID)[0].GetId()})) }
+		for range 22 {
+			brake()
+		}
+		require.Equal(t, 20, told())
+		h.clock.Advance(time.Hour + time.Second)
+		brake()
+		require.Equal(t, 21, told())
+	})
+}
+
 func TestAnEditAndADeletionKeepTheBrake(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.withBudget(t, 2)

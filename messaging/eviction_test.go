@@ -8,10 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/caller"
 	"openintent/database"
 	"openintent/fault"
 	"openintent/fault/faulttest"
+	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/message"
+	"openintent/messaging/obligation"
 	"openintent/messaging/writing"
 )
 
@@ -66,7 +69,12 @@ func TestEvictionKeepsWhatAnAskerMayAwait(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, []string{answer.GetId()}, idsOf(got))
 		}
-		h.clock.Advance(time.Minute + askersPatience)
+		h.clock.Advance(time.Minute + askersPatience - time.Second)
+		h.sweep(t)
+		for _, m := range []*wireMessage{openTimed, answeredTimed, inTime} {
+			require.True(t, h.exists(t, m), "an asker whose wait has just ended finds it")
+		}
+		h.clock.Advance(time.Second)
 		h.sweep(t)
 		for _, m := range []*wireMessage{openTimed, answeredTimed, inTime} {
 			require.False(t, h.exists(t, m), "past its time it goes")
@@ -81,6 +89,36 @@ func TestEvictionKeepsWhatAnAskerMayAwait(t *testing.T) {
 		h.sweep(t)
 		require.False(t, h.exists(t, late))
 		h.requireNothingPending(t)
+	})
+}
+
+// What an evicted request owes may be discharged after the sweep has looked at it, and before it has locked the intent.
+func TestAnObligationIsDischargedWhileItsRequestIsEvicted(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.small(t, 1)
+		key := h.key(t, id)
+		owed := h.send(t, "alice", &sendRequest{
+			ChannelId: id, To: ptr("bob"), MessageType: ptr(request), Obligation: &openintentv1.Obligation{},
+		})
+		h.reply(t, "bob", id, owed.GetId(), "an answer discharges nothing")
+		h.say(t, "carol", id, "the last")
+		_, floor, err := h.messaging.evictionProgress(t.Context(), key)
+		require.NoError(t, err)
+		page, err := h.messaging.evictedMessages(t.Context(), key, 0, floor)
+		require.NoError(t, err)
+		by, err := caller.Known(as("alice"))
+		require.NoError(t, err)
+		require.NoError(t, h.messaging.HoldObligation(t.Context(), by, "alice", id, owed.GetId(), func(seen *Sighting) error {
+			o, err := obligation.Of(seen.Tx, seen.Message.IntentNo, seen.Message.Position)
+			if err != nil {
+				return err
+			}
+			return seen.Discharge(o, "alice", "")
+		}))
+		require.NoError(t, h.messaging.settleEvicted(t.Context(), key, h.messaging.judge(page, h.clock.Now()), floor))
+		h.clock.Advance(time.Second)
+		h.sweep(t)
+		require.False(t, h.exists(t, owed), "it is not kept for ever")
 	})
 }
 

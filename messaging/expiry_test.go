@@ -143,6 +143,20 @@ func TestClosingExpiresOpenRequests(t *testing.T) {
 	})
 }
 
+// The messages of another intent have the same positions.
+func TestAnExpiryEndsNothingOfAnotherIntent(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		here, there := h.open(t), h.open(t)
+		timed := h.send(t, "alice", &sendRequest{ChannelId: here, To: ptr("bob"), MessageType: ptr(request), ExpiresAt: h.in(time.Minute)})
+		asked := h.asks(t, "alice", there, "bob")
+		require.Equal(t, h.placeOf(t, timed), h.placeOf(t, asked))
+		h.clock.Advance(time.Minute)
+		h.sweep(t)
+		require.Equal(t, []string{asked.GetId()}, idsIn(h.inbox(t, "bob")))
+		require.Equal(t, 1, h.rows(t, "messages", "ended_at IS NOT NULL"))
+	})
+}
+
 func (h *house) cancelTask(t require.TestingT, taskID string) {
 	task, err := h.tasks.GetTask(asOperator(), &openintentv1.GetTaskRequest{TaskId: taskID})
 	require.NoError(t, err)

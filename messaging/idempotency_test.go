@@ -218,6 +218,23 @@ func TestKeysAreForgottenAfterADay(t *testing.T) {
 	})
 }
 
+// A key that is used anew takes nothing along: neither the same key in another channel, nor that of another sender. It does not hold in the
+// moment any more in which its day is over, because the sweep may have taken it by then.
+func TestAForgottenKeyTakesNoOtherAlong(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intentID := h.intent(t)
+		id := h.create(t, &createRequest{IntentId: intentID, Name: "one"})
+		other := h.create(t, &createRequest{IntentId: intentID, Name: "other"})
+		first := h.send(t, "alice", keyed(id, "k", "x"))
+		h.clock.Advance(12 * time.Hour)
+		elsewhere, bobs := h.send(t, "alice", keyed(other, "k", "x")), h.send(t, "bob", keyed(id, "k", "x"))
+		h.clock.Set(first.GetCreatedAt().AsTime().Add(24 * time.Hour))
+		require.NotEqual(t, first.GetId(), h.send(t, "alice", keyed(id, "k", "y")).GetId())
+		require.Equal(t, elsewhere.GetId(), h.send(t, "alice", keyed(other, "k", "x")).GetId())
+		require.Equal(t, bobs.GetId(), h.send(t, "bob", keyed(id, "k", "x")).GetId())
+	})
+}
+
 // Asking again under the same key gives the same answer again, also when the request has passed its time, its channel has
 // closed or newer messages have pushed both out.
 func TestAskUnderAKeyGivesTheSameAnswerAgain(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/caller"
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	"openintent/messaging/message"
@@ -72,7 +73,11 @@ func TestMarkInboxReadIsAllOrNone(t *testing.T) {
 			require.Zero(t, h.rows(t, "receipts", "1 = 1"), name)
 			require.Equal(t, delivered, h.get(t, one, good.GetId()).GetStatus(), name)
 		}
-		_, err := h.markInbox(as("b"), "b", "nothing")
+		scoped := caller.Caller{Agent: "b", KeyID: "k", KeyAgents: []string{"b"}, Scope: caller.NewScope(nil, []string{other})}
+		_, err := h.markInbox(caller.NewContext(t.Context(), scoped), "b", goodToo.GetId(), good.GetId())
+		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND") // good is in a channel outside the key's scope
+		require.Zero(t, h.rows(t, "receipts", "1 = 1"))
+		_, err = h.markInbox(as("b"), "b", "nothing")
 		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 	})
 }

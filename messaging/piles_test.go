@@ -137,6 +137,37 @@ func TestWhatIsReadMakesRoom(t *testing.T) {
 	}, smallPiles)
 }
 
+// What nobody can read any more, and what somebody else has answered, waits for nobody.
+func TestWhatIsOverMakesRoom(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intentID, id := h.place(t, "mallory")
+		small, err := h.channels.CreateChannel(withKey("mallory"), &createRequest{
+			IntentId: intentID, Name: "small", Options: &optionsInput{MaxMessages: ptr(int64(5))},
+		})
+		require.NoError(t, err)
+		h.neverRefused(withKey("mallory"), t, small.GetId(), "bob") // all but five are evicted
+
+		var asked []*wireMessage
+		for range pileBound {
+			_, err := h.messaging.SendMessage(withKey("mallory"), &sendRequest{ChannelId: id, To: ptr("carol"), ExpiresAt: h.in(time.Minute)})
+			require.NoError(t, err)
+			m, err := h.messaging.SendMessage(withKey("mallory"), &sendRequest{ChannelId: id, To: ptr("dave"), MessageType: ptr(request)})
+			require.NoError(t, err)
+			asked = append(asked, m)
+		}
+		for _, to := range []string{"carol", "dave"} {
+			require.Empty(t, h.pileUp(withKey("mallory"), t, id, to))
+		}
+		for _, m := range asked[:3] {
+			_, err := h.messaging.ReplyMessage(asOperator(), &replyRequest{ChannelId: id, MessageId: m.GetId()})
+			require.NoError(t, err)
+		}
+		h.clock.Advance(time.Minute)
+		require.Len(t, h.pileUp(withKey("mallory"), t, id, "carol"), pileBound)
+		require.Len(t, h.pileUp(withKey("mallory"), t, id, "dave"), 3)
+	}, smallPiles)
+}
+
 // A clock that is set back does not keep the server from looking again.
 func TestAClockSetBackDoesNotKeepAPileFull(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
@@ -295,6 +326,20 @@ func TestWhoIsAStranger(t *testing.T) {
 			_, id := h.place(t, "mallory")
 			return id
 		}, true},
+		"mallory lists itself in an intent of bob's, and writes elsewhere": {func(t *testing.T, h *house) string {
+			intentID, _ := h.place(t, "bob")
+			_, err := h.channels.CreateChannel(withKey("mallory"), &createRequest{IntentId: intentID, Name: "club", Members: []string{"mallory"}})
+			require.NoError(t, err)
+			_, id := h.place(t, "mallory")
+			return id
+		}, false},
+		"somebody else's channel that listed bob is deleted": {func(t *testing.T, h *house) string {
+			intentID, id := h.place(t, "mallory")
+			club, err := h.channels.CreateChannel(withKey("alice"), &createRequest{IntentId: intentID, Name: "club", Members: []string{"bob"}})
+			require.NoError(t, err)
+			h.deleteChannel(t, club.GetId())
+			return id
+		}, false},
 		"nothing": {func(t *testing.T, h *house) string {
 			_, id := h.place(t, "alice")
 			return id

@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,6 +15,11 @@ func TestAKnockHasNoWordsOfAStranger(t *testing.T) {
 		h.register(t, "bob", "judge")
 		id := h.open(t)
 		name := h.channel(t, id).GetName()
+		another := h.open(t)
+		h.say(t, "bob", another, "here") // which makes alice known there alone
+		h.send(t, "alice", &sendRequest{ChannelId: id, To: ptr("bob")})
+		h.send(t, "alice", &sendRequest{ChannelId: another, To: ptr("role:judge"), MessageType: request.Enum(), Subject: ptr("the other intent")})
+		h.clock.Advance(time.Second)
 		stream, err := h.trySubscribe(as("bob"), attending(ofChannel(id), nil))
 		require.NoError(t, err)
 		t.Cleanup(stream.cancel)
@@ -31,11 +37,29 @@ func TestAKnockHasNoWordsOfAStranger(t *testing.T) {
 		}
 		asks("obey me")
 		knocks("request in "+id, id)
+		items := h.attends(t, "bob").GetItems()
+		require.Equal(t, "the other intent", items[len(items)-2].GetAttention().GetKnock().GetTopic(), "on one page each intent has its own")
 
 		h.say(t, "bob", id, "here")
 		stream.next(t)
 		asks("please look")
 		knocks("please look", name)
+	})
+}
+
+// Who is listed in a channel has it from whoever made the channel. So others are known there, and who made it stays a stranger.
+func TestWhoListsAnAgentStaysAStranger(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		h.register(t, "bob", "judge")
+		intentID := h.intent(t)
+		channel, err := h.channels.CreateChannel(as("alice"), &createRequest{IntentId: intentID, Name: "club", Members: []string{"alice", "bob", "eve"}})
+		require.NoError(t, err)
+		for sender, topic := range map[string]string{"alice": "request in " + channel.GetId(), "eve": "from eve"} {
+			subject := "from " + sender
+			h.send(t, sender, &sendRequest{ChannelId: channel.GetId(), To: ptr("role:judge"), MessageType: request.Enum(), Subject: &subject})
+			items := h.attends(t, "bob").GetItems()
+			require.Equal(t, topic, items[len(items)-1].GetAttention().GetKnock().GetTopic(), sender)
+		}
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"openintent/caller"
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -86,6 +87,37 @@ func TestAFullIntentTakesOnlyAnswers(t *testing.T) {
 		h.countAgain(t)
 		again := h.create(t, &createRequest{IntentId: intentID, Name: "again"})
 		require.InDelta(t, 18, h.fillUp(t, "alice", again), 2, "deletion made room")
+	})
+}
+
+// An edit keeps what the message said before, so it takes room, and that counts at once.
+func TestEditsTakeRoom(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		h.bound(t, 20_000)
+		m := h.say(t, "alice", h.open(t), "")
+		h.countAgain(t)
+		edits := 0
+		for ; edits < 50; edits++ {
+			payload := kilobyte()
+			payload.Fields["edit"] = structpb.NewNumberValue(float64(edits))
+			if _, err := h.tryEdit(as("alice"), m, &updateRequest{Payload: payload}); err != nil {
+				faulttest.Require(t, err, fault.Quota, "INTENT_FULL")
+				break
+			}
+		}
+		require.InDelta(t, 19, edits, 1)
+	})
+}
+
+// An edit counts in the caller's quota as a message does.
+func TestAnEditTakesOfTheQuota(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		m := h.say(t, "alice", h.open(t), "before")
+		spent := caller.NewQuota(caller.Rates{BytesPerSecond: 1})
+		require.NoError(t, spent.Take(100_000)) // which keeps the key waiting for a day
+		ctx := caller.NewContext(t.Context(), caller.Caller{Agent: "alice", KeyID: "key", Quota: spent})
+		_, err := h.tryEdit(ctx, m, &updateRequest{Payload: content("after")})
+		faulttest.Require(t, err, fault.Quota, "QUOTA_EXCEEDED")
 	})
 }
 

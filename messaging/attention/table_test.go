@@ -42,14 +42,17 @@ var (
 	thanks   who = func(m *message.Message, f *Facts) { m.Payload = []byte(`{"text":"Thanks!"}`) }
 	ackKind  who = func(m *message.Message, f *Facts) { talk(m).Kind = "ack" }
 	owed     who = func(m *message.Message, f *Facts) { talk(m).Obligation, f.Owed = &message.Obligation{}, true }
-	reminder who = func(m *message.Message, f *Facts) { talk(m).Return = &message.Return{Position: 7} }
-	braked   who = func(m *message.Message, f *Facts) { talk(m).Braked = true }
-	edited   who = func(m *message.Message, f *Facts) { f.EditedAfterResponse = true }
-	mine     who = func(m *message.Message, f *Facts) { f.Claims = append(f.Claims, Claim{"bob", 7, now.Add(time.Minute)}) }
-	others   who = func(m *message.Message, f *Facts) {
+	// discharged is the obligation of a request that is closed.
+	discharged who = func(m *message.Message, f *Facts) { talk(m).Obligation = &message.Obligation{} }
+	reminder   who = func(m *message.Message, f *Facts) { talk(m).Return = &message.Return{Position: 7} }
+	braked     who = func(m *message.Message, f *Facts) { talk(m).Braked = true }
+	edited     who = func(m *message.Message, f *Facts) { f.EditedAfterResponse = true }
+	mine       who = func(m *message.Message, f *Facts) { f.Claims = append(f.Claims, Claim{"bob", 7, now.Add(time.Minute)}) }
+	others     who = func(m *message.Message, f *Facts) {
 		f.Claims = append(f.Claims, Claim{"carol", 6, now.Add(time.Second)})
 	}
-	lapsed who = func(m *message.Message, f *Facts) { f.Claims = append(f.Claims, Claim{"dave", 5, now}) }
+	mineOver who = func(m *message.Message, f *Facts) { f.Claims = append(f.Claims, Claim{"bob", 7, now}) }
+	lapsed   who = func(m *message.Message, f *Facts) { f.Claims = append(f.Claims, Claim{"dave", 5, now}) }
 )
 
 func kind(kind string) who { return func(m *message.Message, _ *Facts) { talk(m).Kind = kind } }
@@ -94,6 +97,7 @@ func TestTheTable(t *testing.T) {
 		{"to my role, quorum", given(toRole, quorum), request, "to_my_role / may_respond / notify, role_request"},
 		{"claimant of one", given(toRole, one, mine), request, "to_my_role / must_respond / buffered, role_request"},
 		{"claimant of a quorum", given(toRole, quorum, others, mine), request, "to_my_role / must_respond / buffered, role_request"},
+		{"claimant of one, whose claim is over", given(toRole, one, mineOver), request, "to_my_role / may_respond / notify, role_request"},
 		{"claimant of any", given(toRole, mine), request, "to_my_role / may_respond / notify, role_request"},
 
 		{"everyone", everyone, notice, "ambient / must_not_respond / tool_mailbox, ambient"},
@@ -162,6 +166,7 @@ func TestTheTable(t *testing.T) {
 		{"braked, though owed", given(toMeIs, braked, owed), request, "to_me / must_respond / buffered, obligation"},
 		{"braked, though owed by my role", given(toRole, braked, owed), request, "to_my_role / must_respond / notify, obligation"},
 		{"braked, though a reminder", given(toMeIs, braked, reminder, owed), notice, "to_me / must_respond / notify, obligation_return"},
+		{"braked, though it was owed", given(toMeIs, braked, discharged), request, "to_me / must_respond / buffered, direct_request"},
 		{"wish after a brake", given(toMeIs, braked, wishes(ambient, mustRespond)), request, "ambient / must_not_respond / tool_mailbox, sender_wish"},
 
 		// Then the sender's own wish.
@@ -207,6 +212,22 @@ func TestExplanationsWalkTheSameRules(t *testing.T) {
 		{"loop_brake", "changes nothing"},
 		{"sender_wish", "changes nothing"},
 	}, Judge(m, facts, now).rules())
+}
+
+// A block is encoded once for all recipients only if nothing in it is a recipient's own or changes with time.
+func TestWhichBlocksAreTheSameForAll(t *testing.T) {
+	expires := func(m *message.Message, _ *Facts) { m.ExpiresAt = now.Add(time.Minute) }
+	for _, c := range []struct {
+		relation who
+		exact    bool
+	}{
+		{toRole, true}, {given(toRole, high), true}, {given(toRole, expires), false}, {given(toRole, others), false}, {given(toRole, mine), false},
+	} {
+		m, facts := &message.Message{Type: request, Payload: []byte(`{}`)}, Facts{Agent: "bob"}
+		c.relation(m, &facts)
+		_, exact := Judge(m, facts, now).Form()
+		require.Equal(t, c.exact, exact)
+	}
 }
 
 func TestBlock(t *testing.T) {

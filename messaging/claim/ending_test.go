@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/channels"
+	"openintent/intents"
 	"openintent/messaging/message"
 )
 
@@ -27,6 +29,8 @@ func TestEndings(t *testing.T) {
 		{"the intent", Situation{Message: plain, Closed: true, IntentEnded: true}, Claim{}, EndedByIntent},
 		{"the channel", Situation{Message: plain, Closed: true}, Claim{}, EndedByChannel},
 		{"the channel of a message that is gone", Situation{Closed: true}, Claim{}, EndedByChannel},
+		{"an answer before the channel closed", Situation{Message: plain, Closed: true, Channel: &channels.Rules{}, Access: &intents.Rules{}},
+			Claim{Answered: true}, EndedByAnswer},
 		{"the deadline", Situation{Message: request(func(m *message.Message) { m.ExpiresAt = noon }), Now: noon}, Claim{ExpiresAt: noon}, EndedByMessage},
 		{"an expiry that is stored", Situation{Message: request(func(m *message.Message) { m.EndedAt = noon }), Now: noon}, Claim{}, EndedByMessage},
 		{"a deletion", Situation{Message: &message.Message{Conversation: &message.Conversation{DeletedAt: noon}}, Now: noon}, Claim{}, EndedByMessage},

@@ -15,7 +15,7 @@ var (
 	ErrNotTheRoot = fault.New(fault.Invalid, "NOT_THE_ROOT",
 		"A thread is claimed by its first message, and this is a later one; claim the first message, or a request.")
 	ErrTooMany = fault.New(fault.Quota, "TOO_MANY_CLAIMS",
-		"The agent holds %d claims in this intent, which is the most that it may; answer or release one first.", MaxHeld)
+		"The agent holds %d claims in this intent, which is the most that it may; answer one or give one back first.", MaxHeld)
 )
 
 // claimed refuses a message that has no free place. It names a holder, and when that claim ends.
