@@ -88,11 +88,13 @@ func severalIntents(found []*Intent) error {
 	if len(found) > mostNamed {
 		found, number = found[:mostNamed], fmt.Sprintf("more than %d", mostNamed)
 	}
-	var ids, creators []string
+	var ids, creators, named []string
 	for _, intent := range found {
 		ids, creators = append(ids, intent.ID), append(creators, intent.CreatedBy)
+		named = append(named, intent.ID+" by "+intent.CreatedBy)
 	}
 	return fault.New(fault.AlreadyExists, "SEVERAL_INTENTS",
-		"There are %s intents of this title; name the one that you mean by its id, or take another title.", number).
+		"There are %s intents of this title (%s); name the one that you mean by its id, end the others, or take another title.",
+		number, strings.Join(named, ", ")).
 		With("intent_ids", strings.Join(ids, " ")).With("creators", strings.Join(creators, " "))
 }

@@ -92,7 +92,7 @@ func TestOfSeveralIntentsNoneIsChosen(t *testing.T) {
 		require.Equal(t, "SEVERAL_INTENTS", refusal.Reason)
 		require.Equal(t, newer+" "+older, refusal.Metadata["intent_ids"])
 		require.Equal(t, "bob ann", refusal.Metadata["creators"])
-		require.Contains(t, refusal.Error(), "There are 2 intents")
+		require.Contains(t, refusal.Error(), "There are 2 intents of this title ("+newer+" by bob, "+older+" by ann)")
 		for range mostNamed {
 			h.newIntentOf(t, "bob")
 		}

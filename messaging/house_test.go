@@ -258,6 +258,13 @@ func (h *house) deregister(t require.TestingT, agent string) {
 	require.NoError(t, err)
 }
 
+// drain lets an agent say that it is leaving.
+func (h *house) drain(t require.TestingT, agent string) {
+	draining := openintentv1.AgentStatus_AGENT_STATUS_DRAINING
+	_, err := h.agents.Heartbeat(as(agent), &openintentv1.HeartbeatRequest{AgentId: agent, Status: &draining})
+	require.NoError(t, err)
+}
+
 // send sends as the agent; a request without a payload gets an empty one.
 func (h *house) rows(t require.TestingT, table, condition string, args ...any) int {
 	count := 0

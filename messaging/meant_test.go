@@ -29,7 +29,11 @@ func TestFailFastRefusesWhatNobodyIsThereToReceive(t *testing.T) {
 		h.register(t, "bob", "clerk")
 		h.register(t, "gone", "")
 		h.deregister(t, "gone")
-		for to, cause := range map[string]string{"bib": "NEVER_SEEN", "gone": "AWAY", "role:cook": "NOBODY_HOLDS_ROLE"} {
+		h.register(t, "dora", "porter")
+		h.drain(t, "dora")
+		for to, cause := range map[string]string{
+			"bib": "NEVER_SEEN", "gone": "AWAY", "role:cook": "NOBODY_HOLDS_ROLE", "dora": "AWAY", "role:porter": "AWAY",
+		} {
 			_, sendErr := h.messaging.SendMessage(as("alice"), &sendRequest{ChannelId: id, To: &to, FailFast: ptr(true)})
 			_, askErr := h.messaging.Ask(as("alice"), &askRequest{ChannelId: id, To: to, Payload: content("?"), FailFast: ptr(true)})
 			for _, err := range []error{sendErr, askErr} {

@@ -33,8 +33,8 @@ const (
 type silence struct {
 	target string
 	*agents.Whereabouts
-	// strangers is how many of those that are present may not take part in the channel.
-	strangers int
+	// strangers is how many of those that are present may not take part in the channel, and leaving how many others drain.
+	strangers, leaving int
 	// channelOnly is true for an asker that may not see all agents' records.
 	channelOnly bool
 	// received is how many recipients were handed the request.
@@ -147,8 +147,8 @@ func (s *Service) lookAtSilence(
 			}
 		}
 		channel = l.Channel.Name
-		seen.leaveOutStrangers(l)
-		if seen.channelOnly || len(seen.Present)+seen.Away+seen.strangers > 0 {
+		seen.leaveOut(l)
+		if seen.channelOnly || len(seen.Present)+seen.Away+seen.strangers+seen.leaving > 0 {
 			return nil
 		}
 		seen.meant, err = meant(tx, target)
@@ -157,13 +157,18 @@ func (s *Service) lookAtSilence(
 	return seen, channel, err
 }
 
-// leaveOutStrangers leaves out the agents that may not take part in the channel, and counts them.
-func (s *silence) leaveOutStrangers(l reading.Snapshot) {
+// leaveOut leaves out, and counts, the agents that may not take part in the channel, and those that drain, because these take nothing new.
+func (s *silence) leaveOut(l reading.Snapshot) {
 	for agent, presence := range s.Present {
-		if !message.NewViewer(l.Channel, presence, false, l.Access, l.Now).Participates {
-			delete(s.Present, agent)
+		switch {
+		case !message.NewViewer(l.Channel, presence, false, l.Access, l.Now).Participates:
 			s.strangers++
+		case presence.Status == agents.StatusDraining:
+			s.leaving++
+		default:
+			continue
 		}
+		delete(s.Present, agent)
 	}
 }
 
@@ -179,6 +184,10 @@ func (s silence) cause() (cause, why string) {
 		return causeNotReceived, fmt.Sprintf("%s the role, and none has received the request", holdersIn(len(s.Present)))
 	case len(s.Present) > 0:
 		return causeNotReceived, "it is registered, and has not received the request"
+	case role && s.leaving > 0:
+		return causeAway, "everybody who holds the role is leaving, and takes nothing new"
+	case s.leaving > 0:
+		return causeAway, "it is leaving, and takes nothing new"
 	case role && (s.strangers > 0 || s.channelOnly):
 		return causeNoHolder, "nobody who may take part in the channel holds the role"
 	case s.channelOnly:

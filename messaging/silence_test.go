@@ -46,6 +46,8 @@ func TestATimeoutSaysWhyNobodyAnswered(t *testing.T) {
 		h.register(t, "gone", "former")
 		left := h.clock.Now()
 		h.deregister(t, "gone")
+		h.register(t, "dora", "porter")
+		h.drain(t, "dora")
 		for _, row := range []struct {
 			name, to  string
 			meanwhile func(*wireMessage)
@@ -56,6 +58,8 @@ func TestATimeoutSaysWhyNobodyAnswered(t *testing.T) {
 			{"a slip of the pen", "Rito", nothing, "NEVER_SEEN", "no agent of that name was ever registered (did you mean rita?)"},
 			{"a slip in a role", "role:reviwer", nothing, "NOBODY_HOLDS_ROLE", "nobody holds the role (did you mean role:reviewer?)"},
 			{"left", "gone", nothing, "AWAY", "it has been away since " + left.Format(time.RFC3339)},
+			{"leaving", "dora", nothing, "AWAY", "it is leaving, and takes nothing new"},
+			{"a role whose holder is leaving", "role:porter", nothing, "AWAY", "everybody who holds the role is leaving, and takes nothing new"},
 			{"registered", "bob", nothing, "NOT_RECEIVED", "it is registered, and has not received the request"},
 			{"received", "bob", receives("bob"), "NOT_ANSWERED", "it received the request and did not answer"},
 			{"a role that nobody ever had", "role:none", nothing, "NOBODY_HOLDS_ROLE", "nobody holds the role"},
