@@ -151,46 +151,66 @@ func TestAnErasureFinishesWhatIsLeftToDo(t *testing.T) {
 	})
 }
 
+// rowsOfTable says what a test puts into a table: the column of the agent, and others with their values, in which n.i is a number of each row.
+// words is the condition of rows that have not been erased.
+type rowsOfTable struct{ name, agent, columns, values, words string }
+
+// insert puts rows of an agent into a table, for some intents each.
+func (h *house) insert(table rowsOfTable, agent string, offset, rows int, intentNos ...int64) {
+	h.t.Helper()
+	require.NoError(h.t, h.DB.Write(h.t.Context(), func(tx *database.Tx) error {
+		var statements []database.Statement
+		for _, intentNo := range intentNos {
+			statements = append(statements, database.Statement{
+				SQL: "WITH RECURSIVE n (i) AS (SELECT CAST(? AS bigint) UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO " + table.name +
+					" (intent_no, " + table.agent + ", " + table.columns + ") SELECT CAST(? AS bigint), CAST(? AS text), " + table.values + " FROM n",
+				Args: []any{offset + 1, offset + rows, intentNo, agent},
+			})
+		}
+		return tx.Pipeline(statements...)
+	}))
+}
+
 // Rows are erased page by page: all of the agent's, in the one intent, and nobody else's. Servers hear of it only if something changed.
 func TestRowsAreErasedInPages(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		here, other := h.channel(), h.channel()
 		intentNo, otherNo := h.number(here, "intent_no"), h.number(other, "intent_no")
 		const rows = 2*together + 1
-		for _, table := range []struct{ name, columns, values, words string }{
-			{"receipts", "position, read_at", "n.i, 1", "1 = 1"},
-			{"reactions", "position, message_position, signal, note, eta, created_at, changes, present", "n.i, n.i, 'ok', 'note', '', 1, 1, TRUE", "x.note <> ''"},
+		for _, table := range []rowsOfTable{
+			{"receipts", "agent_id", "position, read_at", "n.i, 1", "1 = 1"},
 			{
-				"annotations", "position, channel_no, message_position, id, annotation_type, details, created_at",
+				"reactions", "agent_id", "position, message_position, signal, note, eta, created_at, changes, present",
+				"n.i, n.i, 'ok', 'note', '', 1, 1, TRUE", "x.note <> ''",
+			},
+			{
+				"annotations", "agent_id", "position, channel_no, message_position, id, annotation_type, details, created_at",
 				"n.i, 1, n.i, 'ann', 'message_reaction', CAST('{\"note\":\"words\"}' AS " + h.bytes() + "), 1", "octet_length(x.details) > 2",
 			},
+			{
+				"obligations", "discharged_by", "position, channel_no, message_id, author, target, delegate, blocks, opened_at, step, extended, note",
+				"n.i, 1, 'msg', 'dora', 'dora', '', 'halted', 1, 0, FALSE, 'note'", "x.note <> ''",
+			},
+			{
+				"access_entries", "granted_by", "id, principal_id, principal_type, permission, granted_at, expiry_logged, reason",
+				"CAST(n.i AS text), 'dora', 'agent', 'write', n.i, FALSE, 'words'", "x.reason IS NOT NULL",
+			},
 		} {
-			require.NoError(t, h.DB.Write(t.Context(), func(tx *database.Tx) error {
-				for agent, offset := range map[string]int{"dora": 0, "bob": 0} {
-					if table.name != "receipts" && agent == "bob" {
-						offset = rows // these have a place of their own
-					}
-					for _, of := range []int64{intentNo, otherNo} {
-						if err := tx.Pipeline(database.Statement{
-							SQL: "WITH RECURSIVE n (i) AS (SELECT CAST(? AS bigint) UNION ALL SELECT i + 1 FROM n WHERE i < ?) INSERT INTO " + table.name +
-								" (intent_no, agent_id, " + table.columns + ") SELECT CAST(? AS bigint), CAST(? AS text), " + table.values + " FROM n",
-							Args: []any{offset + 1, offset + rows, of, agent},
-						}); err != nil {
-							return err
-						}
-					}
-				}
-				return nil
-			}))
+			h.insert(table, "dora", 0, rows, intentNo, otherNo)
+			offset := rows
+			if table.name == "receipts" {
+				offset = 0 // of the same messages
+			}
+			h.insert(table, "bob", offset, rows, intentNo, otherNo)
 			e := &eraser{Rooms: h.Rooms, agentID: "dora"}
 			of := Tables[slices.IndexFunc(Tables, func(of Table) bool { return of.Name == table.name })]
 			before := h.number(here, "epoch")
 			erased, err := e.eraseRows(t.Context(), of, intentNo)
 			require.NoError(t, err)
 			require.EqualValues(t, rows, erased, table.name)
-			require.Zero(t, h.count(table.name, "x.agent_id = 'dora' AND x.intent_no = ? AND "+table.words, intentNo), table.name)
-			require.EqualValues(t, rows, h.count(table.name, "x.agent_id = 'dora' AND x.intent_no = ? AND "+table.words, otherNo), table.name)
-			require.EqualValues(t, 2*rows, h.count(table.name, "x.agent_id = 'bob' AND "+table.words), table.name)
+			require.Zero(t, h.count(table.name, "x."+table.agent+" = 'dora' AND x.intent_no = ? AND "+table.words, intentNo), table.name)
+			require.EqualValues(t, rows, h.count(table.name, "x."+table.agent+" = 'dora' AND x.intent_no = ? AND "+table.words, otherNo), table.name)
+			require.EqualValues(t, 2*rows, h.count(table.name, "x."+table.agent+" = 'bob' AND "+table.words), table.name)
 			after := h.number(here, "epoch")
 			require.Greater(t, after, before, table.name)
 			erased, err = e.eraseRows(t.Context(), of, intentNo)

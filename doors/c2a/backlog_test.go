@@ -42,14 +42,15 @@ func TestOpenRequestsOfAllPages(t *testing.T) {
 	}
 	var came []string
 	c.working.Go(func() {
-		for range 3 {
-			f, _ := parse(<-l.out)
+		for text := range l.out {
+			f, _ := parse(text)
 			id, _ := f.textID()
 			came = append(came, id)
 			c.pending.answered(frame{ID: f.ID})
 		}
 	})
 	require.NoError(t, c.deliverBacklog(t.Context()))
+	close(l.out)
 	c.working.Wait()
 	require.Equal(t, []string{"deliver-msg_1", "deliver-msg_4", "deliver-msg_5"}, came)
 }
