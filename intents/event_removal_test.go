@@ -97,6 +97,16 @@ func TestOldEventsAreRemovedAndTheRestVerifies(t *testing.T) {
 	})
 }
 
+// An event is old once it is older than the retention, not as old.
+func TestAnEventThatIsAsOldAsTheRetentionStays(t *testing.T) {
+	oldest := time.Unix(1000, 0)
+	events := []*Event{
+		{Sequence: 1, CreatedAt: oldest.Add(-time.Microsecond)}, {Sequence: 2, CreatedAt: oldest}, {Sequence: 3, CreatedAt: oldest.Add(time.Hour)},
+	}
+	require.EqualValues(t, 1, checkpoint{}.over(events, oldest).sequence)
+	require.EqualValues(t, 2, checkpoint{}.over(events, oldest.Add(time.Microsecond)).sequence)
+}
+
 func TestEventsStayUnlessARetentionIsSet(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.newIntent(t).GetId()

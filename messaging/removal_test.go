@@ -151,6 +151,21 @@ func TestMessagesAreKeptForTheRetentionAndNoLonger(t *testing.T) {
 	}, retaining)
 }
 
+// A key holds for its whole lifetime, whenever the sweep comes, and then the sweep removes it.
+func TestIdempotencyKeysAreKeptForTheirLifetime(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		sent := h.send(t, "alice", keyed(id, "k", "x"))
+		h.clock.Set(sent.GetCreatedAt().AsTime().Add(writing.KeyLifetime - time.Microsecond))
+		h.sweep(t)
+		require.Equal(t, sent.GetId(), h.send(t, "alice", keyed(id, "k", "x")).GetId())
+		h.clock.Advance(2 * time.Microsecond)
+		h.sweep(t)
+		require.Zero(t, h.rows(t, "idempotency_keys", "1 = 1"))
+		require.NotEqual(t, sent.GetId(), h.send(t, "alice", keyed(id, "k", "x")).GetId())
+	})
+}
+
 func TestRetentionIsADayUnlessSaid(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.open(t)

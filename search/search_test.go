@@ -274,6 +274,48 @@ func TestCompleteThroughSaysWhatTheIndexHas(t *testing.T) {
 	})
 }
 
+// A transaction may decide before the index looks and commit afterwards. The clock that goes back stands for that: what is sent then has
+// the time of a transaction that has been under way for nearly as long as one can be. The index takes the message in all the same, and
+// until then nobody is told that nothing is missing.
+func TestACommitThatComesLateIsNotPassedOver(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		through := func() time.Time {
+			page, err := h.SearchMessages(as("bob"), &openintentv1.SearchMessagesRequest{Q: "word"})
+			require.NoError(t, err)
+			return page.GetCompleteThrough().AsTime()
+		}
+		h.say(t, "ada", "bob", "on time")
+		decided := h.clock.Now()
+		looked := h.clock.Advance(commitLag - time.Second)
+		h.index(t)
+		require.Equal(t, looked, through())
+
+		h.clock.Set(decided)
+		late := h.say(t, "ada", "bob", "late")
+		require.False(t, through().After(decided), "the time of this server's clock has not come yet")
+		h.clock.Set(looked.Add(time.Second))
+		require.False(t, through().After(looked), "a message is missing")
+		h.index(t)
+		h.finds(t, "bob", "late", late)
+		require.Equal(t, h.clock.Now(), through())
+	})
+}
+
+// What is sent after the index has looked is not what it says that it has.
+func TestTheIndexIsCompleteUpToWhenItLooked(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		list, err := h.indexer.list(t.Context())
+		require.NoError(t, err)
+		looked := h.clock.Now()
+		h.clock.Advance(time.Second)
+		h.say(t, "ada", "bob", "word")
+		require.NoError(t, h.indexer.settle(t.Context(), list))
+		page, err := h.SearchMessages(as("bob"), &openintentv1.SearchMessagesRequest{Q: "word"})
+		require.NoError(t, err)
+		require.Equal(t, looked, page.GetCompleteThrough().AsTime())
+	})
+}
+
 func TestOneKeyHasABoundedNumberOfSearchesUnderWay(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		for range mostEach {
@@ -360,6 +402,13 @@ func TestASearchWidensNobodysSight(t *testing.T) {
 		})
 		h.index(t)
 		h.finds(t, "eve", "secret", open)
+		_, err := h.agents.RegisterAgent(as("eve"), &openintentv1.RegisterAgentRequest{AgentId: pointer("eve"), RoleId: pointer("keeper")})
+		require.NoError(t, err)
+		toRole := h.say(t, "ada", "role:keeper", "duty")
+		toAll := h.send(t, "ada", &openintentv1.SendMessageRequest{Payload: payload(t, map[string]any{"text": "duty"})})
+		h.index(t)
+		h.finds(t, "eve", "duty", toAll, toRole)
+		h.finds(t, "bob", "duty", toAll)
 		scoped := func(scope *caller.Scope) context.Context {
 			return caller.NewContext(context.Background(), caller.Caller{
 				Agent: "creator", KeyID: "k", KeyAgents: []string{"creator"}, Scope: scope,

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,6 +16,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"openintent/doors"
+	"openintent/doors/c2a/chat"
+	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -28,6 +32,8 @@ type contract struct {
 	acknowledged chan int64
 	// ended has why the stream of deliveries was over.
 	ended chan error
+	// refuses says which acknowledgements are refused; nil stands for none.
+	refuses func(numbers []int64) error
 }
 
 func (c *contract) CreateSubscription(
@@ -51,6 +57,11 @@ func (c *contract) StreamDeliveries(
 func (c *contract) AcknowledgeDeliveries(
 	_ context.Context, request *openintentv1.AcknowledgeDeliveriesRequest, _ ...grpc.CallOption,
 ) (*openintentv1.Subscription, error) {
+	if c.refuses != nil {
+		if err := c.refuses(request.GetNumbers()); err != nil {
+			return nil, err
+		}
+	}
 	for _, number := range request.GetNumbers() {
 		c.acknowledged <- number
 	}
@@ -117,6 +128,16 @@ func (l *line) close(why closing) {
 }
 
 const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2026-06-02"}}`
+
+const helloWithDigests = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2026-06-02",` +
+	`"capabilities":{"injection":{"buffered":true,"digest":true}}}}`
+
+const ping = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
+
+// result is the answer that takes a delivery.
+func result(event string) []byte {
+	return []byte(`{"jsonrpc":"2.0","id":"` + requestID(event) + `","result":{}}`)
+}
 
 // served serves a harness with these times, and returns why the connection ended once the test has played it.
 func served(t *testing.T, of times, play func(c *contract, l *line)) closing {
@@ -247,4 +268,79 @@ func TestWhatIsAcknowledged(t *testing.T) {
 		}()
 	})
 	require.Equal(t, errReplaced.why.reason, why.reason)
+}
+
+// A digest and the message behind it are one delivery, and only the answer to the message acknowledges it. The door acknowledges in the
+// order in which deliveries are done, so number 2, which needs no answer, shows that number 1 was not done before.
+func TestADigestLeavesTheMessageBehindItUnacknowledged(t *testing.T) {
+	why := served(t, long, func(c *contract, l *line) {
+		l.in <- []byte(helloWithDigests)
+		both := toBob(1)
+		both.Digest = &openintentv1.Digest{MessageCount: 3}
+		both.IntentId, both.Position = "int_1", 7
+		c.deliveries <- both
+		go func() {
+			for range 3 {
+				<-l.out // the answer to initialize, the digest and the message
+			}
+			l.in <- result(chat.DigestEvent(both).EventID)
+			l.in <- []byte(ping)
+			<-l.out // the answer to the digest has been read
+			own := toBob(2)
+			own.Message.Sender = "bob"
+			c.deliveries <- own
+			if number := <-c.acknowledged; number != 2 {
+				c.refusal <- status.Error(codes.Aborted, "Number 1 is not done yet.")
+			}
+			l.in <- result("msg_1")
+			if number := <-c.acknowledged; number != 1 {
+				c.refusal <- status.Error(codes.Aborted, "Number 1 was to be the next.")
+			}
+			c.deliveries <- &openintentv1.SubscriptionDelivery{StandingBy: true}
+		}()
+	})
+	require.Equal(t, errReplaced.why.reason, why.reason)
+}
+
+// A stream that is lost for a moment is opened again, and the connection goes on.
+func TestALostStreamIsOpenedAgain(t *testing.T) {
+	for _, lost := range []error{
+		io.EOF, status.Error(codes.Unavailable, "restarting"), status.Error(codes.Internal, "odd"),
+		fault.New(fault.Invalid, "CURSOR_BEYOND_LOG", "The log is shorter."),
+	} {
+		why := served(t, long, func(c *contract, l *line) {
+			l.in <- []byte(hello)
+			c.refusal <- lost
+			go func() {
+				<-l.out // the answer to initialize
+				c.deliveries <- toBob(1)
+				<-l.out
+				c.deliveries <- &openintentv1.SubscriptionDelivery{StandingBy: true}
+			}()
+		})
+		require.Equal(t, errReplaced.why.reason, why.reason, "%v", lost)
+	}
+}
+
+// One number that the contract refuses takes no others with it, and a contract that is away for a moment is asked again.
+func TestAcknowledgementsAreTriedAgain(t *testing.T) {
+	c := &contract{acknowledged: make(chan int64, 100)}
+	away := 1
+	c.refuses = func(numbers []int64) error {
+		if away--; away >= 0 {
+			return status.Error(codes.Unavailable, "away")
+		}
+		if slices.Contains(numbers, 2) {
+			return status.Error(codes.InvalidArgument, "there is no number 2")
+		}
+		return nil
+	}
+	p := &pending{c: &connection{caller: &doors.Caller{Subscriptions: c}, log: slog.New(slog.DiscardHandler)}}
+	p.acknowledge(t.Context(), "sub", []int64{1, 2, 3})
+	close(c.acknowledged)
+	var numbers []int64
+	for number := range c.acknowledged {
+		numbers = append(numbers, number)
+	}
+	require.Equal(t, []int64{1, 3}, numbers)
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,7 +24,17 @@ type stranger struct {
 	in *bufio.Reader
 	// over says why the door's side of the connection ended.
 	over chan error
+	// held is how many bytes count as sent and not yet read.
+	held atomic.Int64
 }
+
+func (s *stranger) Hold(bytes int64) bool {
+	s.held.Add(bytes)
+	return true
+}
+
+func (s *stranger) HoldAnswer(int64) {}
+func (s *stranger) Account() any     { return nil }
 
 // meet opens a WebSocket at a door with these times and a bound of a thousand bytes for a message.
 func meet(t *testing.T, of times) *stranger {
@@ -32,7 +43,7 @@ func meet(t *testing.T, of times) *stranger {
 	door := New(Config{MaxMessageBytes: 1000})
 	door.times = of
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		taken, err := door.accept(w, r)
+		taken, err := door.accept(w, r.WithContext(doors.WithMemory(r.Context(), s)))
 		if err == nil {
 			err = door.serve(r.Context(), &doors.Caller{Agent: "bob", Subscriptions: &contract{}}, taken)
 		}
@@ -90,6 +101,7 @@ func (s *stranger) leaves(t *testing.T, answer string) {
 	select {
 	case err := <-s.over:
 		t.Log("the door's side ended: ", err)
+		require.Zero(t, s.held.Load(), "what was held is given back")
 	case <-time.After(patience):
 		require.Fail(t, "the door holds on to a connection that is closed")
 	}

@@ -75,7 +75,7 @@ func (s *session) claim(ctx context.Context, t *openintentv1.Task, given claimAr
 	if err != nil {
 		return nil, err
 	}
-	held, err := s.lock(ctx, resource, ttlOf(given.TTL))
+	held, _, err := s.lock(ctx, resource, ttlOf(given.TTL))
 	if err == nil {
 		return s.claimed(t, resource, &held), nil
 	}
@@ -84,13 +84,16 @@ func (s *session) claim(ctx context.Context, t *openintentv1.Task, given claimAr
 	return answer, nil
 }
 
-// claimWith takes a task on together with a resource, or neither.
+// claimWith takes a task on together with a resource, or neither. A lock that the caller had before stays with it.
 func (s *session) claimWith(ctx context.Context, t *openintentv1.Task, resource string, ttl int32) (any, error) {
-	held, err := s.lock(ctx, resource, ttl)
+	held, had, err := s.lock(ctx, resource, ttl)
 	if err != nil {
 		return nil, err
 	}
 	if t, err = s.take(ctx, t); err != nil {
+		if had {
+			return nil, err
+		}
 		_, _ = s.caller.Leases.ReleaseLease(ctx, &openintentv1.ReleaseLeaseRequest{IntentId: s.intent, LeaseId: held.LockID})
 		return nil, err
 	}

@@ -19,7 +19,8 @@ var lockAcquire = newAction("lock.acquire", "Lock a resource, such as src/auth.p
 		if err := s.own(given.AgentID); err != nil {
 			return nil, err
 		}
-		return s.lock(ctx, given.Resource, ttlOf(given.TTL))
+		held, _, err := s.lock(ctx, given.Resource, ttlOf(given.TTL))
+		return held, err
 	})
 
 type acquireArguments struct {
@@ -113,20 +114,21 @@ func ttlOf(given *int32) int32 {
 	return *given
 }
 
-// lock takes a lock, or renews the caller's own: whoever asks again after a lost answer has it.
-func (s *session) lock(ctx context.Context, resource string, ttl int32) (lock, error) {
+// lock takes a lock, or renews the caller's own: whoever asks again after a lost answer has it. renewed is true if the caller had it already.
+func (s *session) lock(ctx context.Context, resource string, ttl int32) (held lock, renewed bool, _ error) {
 	lease, err := s.caller.Leases.AcquireLease(ctx, &openintentv1.AcquireLeaseRequest{
 		IntentId: s.intent, Scope: resource, DurationSeconds: &ttl,
 	})
 	if refusal := doors.RefusalOf(err); err != nil && refusal.Reason == "LEASE_HELD" && refusal.Facts["agent_id"] == s.caller.Agent {
+		renewed = true
 		lease, err = s.caller.Leases.RenewLease(ctx, &openintentv1.RenewLeaseRequest{
 			IntentId: s.intent, LeaseId: refusal.Facts["lease_id"], DurationSeconds: &ttl,
 		})
 	}
 	if err != nil {
-		return lock{}, err
+		return lock{}, false, err
 	}
-	return lockOf(lease, ttl), nil
+	return lockOf(lease, ttl), renewed, nil
 }
 
 // mostLocks is how many pages of the mesh's locks the door looks through for those of one agent.

@@ -199,6 +199,11 @@ func TestWrongRequestsAreRefused(t *testing.T) {
 		ann.posts(t, id, "state", `{}`, "If-Match", "*")
 		first := ann.posts(t, id, "log", `"once"`, "Idempotency-Key", "k")
 		require.Equal(t, first, ann.posts(t, id, "log", `"once"`, "Idempotency-Key", "k"))
+		for i, condition := range [][]string{{"If-None-Match", "*"}, nil, {"If-Match", "*"}} {
+			kind, headers := []string{"spec", "spec", "state"}[i], append([]string{"Idempotency-Key", fmt.Sprint("document ", i)}, condition...)
+			document := ann.posts(t, id, kind, `"whole"`, headers...)
+			require.Equal(t, document, ann.posts(t, id, kind, `"whole"`, headers...), "%s %v: its answer may have been lost", kind, condition)
+		}
 		require.Equal(t, "IDEMPOTENCY_KEY_REUSED", ann.refused(t, 409, "POST", "/"+id+"/event", `{"kind": "log"}`, "Idempotency-Key", "k"))
 		require.Equal(t, "AGENT_NEEDED", agent{h.Operator()}.refused(t, 403, "GET", "/"+id, ""), "the operator without a name has no voice here")
 	})
