@@ -45,6 +45,12 @@ class OpenIntentError(Exception):
         """The message that the call was about, if the server named it; for an ask, its request."""
         return self.metadata.get("message_id")
 
+    @property
+    def cause(self) -> str | None:
+        """Why nobody answered, or is there to answer: a word such as `NEVER_SEEN`, `AWAY` or `NOT_ANSWERED`. The server gives
+        it with MESSAGE_TIMEOUT and NOBODY_THERE; other errors have None."""
+        return self.metadata.get("cause")
+
     def __str__(self) -> str:
         return f"{self.message} ({self.reason or self.code})"
 

@@ -84,7 +84,8 @@ class UnavailableError(OpenIntentError):
 
 
 class MessageTimeoutError(OpenIntentError, TimeoutError):
-    """The server says that no response came in time. `message_id` is the request's."""
+    """The server says that no response came in time. `message_id` is the request's, and `cause` says why: `NOT_ANSWERED`, for
+    example."""
 
 
 class ChannelClosedError(FailedPreconditionError):
