@@ -47,7 +47,7 @@ class OpenIntentError(Exception):
 
     @property
     def cause(self) -> str | None:
-        """Why nobody answered, or is there to answer: a word such as `NEVER_SEEN`, `AWAY` or `NOT_ANSWERED`. The server gives
+        """Why nobody answered, or is there to answer: a word such as `NEVER_SEEN`, `AWAY` or `NOT_ANSWERED`. The server says
         it with MESSAGE_TIMEOUT and NOBODY_THERE; other errors have None."""
         return self.metadata.get("cause")
 
