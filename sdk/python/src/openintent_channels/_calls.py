@@ -12,7 +12,7 @@ from typing import Any
 
 from google.protobuf.message import Message as Wire
 
-from ._bounds import check
+from ._bounds import bad_field, check
 from ._effects import Invoke, Pause, Steps
 from ._methods import Answer, Asked, Method
 from ._retrying import PATIENCE, Deadline, Waits, is_passing
@@ -69,7 +69,11 @@ class Calls:
     key: Callable[[], str] = field(default=new_key)
 
     def intent(self, call: str, given: str | None) -> str:
-        """Returns the intent that was given or, without one, the client's. Raises InvalidArgumentError without either."""
+        """Returns the intent that was given or, without one, the client's. Raises InvalidArgumentError without either, and
+        for what is not an id, such as an Intent."""
+        if given is not None and not isinstance(given, str):
+            wrong = type(given).__name__
+            raise bad_field("intent_id", f"it must be the id of an intent, such as intent.id, and no {wrong}")
         if given or self.intent_id:
             return given or self.intent_id or ""
         problem = f"{call} needs an intent: give intent_id, or set OPENINTENT_INTENT_ID"
@@ -86,6 +90,8 @@ class Calls:
     def deadline(self, seconds: float | None = None) -> Deadline:
         """Returns the deadline that many seconds from now, or without a number the one of calls that have none of their
         own."""
+        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, (int, float))):
+            raise bad_field("timeout", f"it must be a number of seconds, not {seconds!r}")
         return Deadline.within(self.clock, self.patience if seconds is None else seconds)
 
     def waits(self) -> Waits:

@@ -57,6 +57,21 @@ def test_what_is_out_of_bounds_is_not_sent(rule: Any, says: str) -> None:
     assert player.invoked == []
 
 
+def test_an_argument_of_another_type_is_refused_by_its_name() -> None:
+    player = Player.of()
+    says = "intent_id.* must be the id of an intent, such as intent.id, and no object"
+    with pytest.raises(InvalidArgumentError, match=says):
+        player.play(Channels(player.calls()).open("x", object(), (), "intent", None))  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="timeout.* must be a number of seconds, not '30s'"):
+        player.play(Asking(player.calls(), Tracing()).ask("c", "bob", {}, "30s", None, None, None))  # type: ignore[arg-type]
+    for wrong, near in {"time_out": "timeout", "failfast": "fail_fast", "meta_data": "metadata"}.items():
+        with pytest.raises(TypeError, match=f"there is no option '{wrong}' for this call; did you mean {near}?"):
+            player.play(ask(player.calls(), **{wrong: 3}))
+    with pytest.raises(TypeError, match="there is no option 'document' for this call$"):
+        player.play(ask(player.calls(), document=True))
+    assert player.invoked == []
+
+
 def test_what_just_fits_is_sent() -> None:
     check(messages_pb2.SendMessageRequest(subject="ä" * 200, to="a" * 261, kind="k"))
     check(messages_pb2.SendMessageRequest())
