@@ -66,9 +66,9 @@ class PayloadError(InvalidArgumentError, ValueError):
     agent: str | None = None
 
     def __init__(self, path: str, problem: str, *, agent: str | None = None, message_id: str | None = None) -> None:
-        told = f"{path}: {problem}"
+        told = f"{path} {problem}"
         super().__init__(
-            told if agent is None else f"{told} (message {message_id} from {agent})",
+            f"{told}." if agent is None else f"{told} (message {message_id} from {agent})",
             code="INVALID_ARGUMENT", reason="INVALID_PAYLOAD", violations=[Violation(path, problem)],
             metadata={"message_id": message_id} if message_id else None,
         )

@@ -73,7 +73,7 @@ class Calls:
         for what is not an id, such as an Intent."""
         if given is not None and not isinstance(given, str):
             wrong = type(given).__name__
-            raise bad_field("intent_id", f"it must be the id of an intent, such as intent.id, and no {wrong}")
+            raise bad_field("intent_id", f"must be the id of an intent, such as intent.id, and no {wrong}")
         if given or self.intent_id:
             return given or self.intent_id or ""
         problem = f"{call} needs an intent: give intent_id, or set OPENINTENT_INTENT_ID"
@@ -91,7 +91,7 @@ class Calls:
         """Returns the deadline that many seconds from now, or without a number the one of calls that have none of their
         own."""
         if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, (int, float))):
-            raise bad_field("timeout", f"it must be a number of seconds, not {seconds!r}")
+            raise bad_field("timeout", f"must be a number of seconds, not {seconds!r}")
         return Deadline.within(self.clock, self.patience if seconds is None else seconds)
 
     def waits(self) -> Waits:

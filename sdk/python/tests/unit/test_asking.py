@@ -117,7 +117,7 @@ def test_a_handlers_failure_is_raised() -> None:
 
 
 def test_a_payload_that_the_asked_agent_found_unfit_is_an_error_of_its_own() -> None:
-    told = {"error": {"type": "PayloadError", "message": "payload.table: it is missing (message msg_1 from asker)"}}
+    told = {"error": {"type": "PayloadError", "message": "payload.table is missing (message msg_1 from asker)"}}
     with pytest.raises(RemotePayloadError) as raised:
         ask(Player.of(response(told, openintent_error=True)))
     error = raised.value
@@ -126,7 +126,7 @@ def test_a_payload_that_the_asked_agent_found_unfit_is_an_error_of_its_own() -> 
     assert (error.agent, error.type, error.reason, error.message_id) == (
         error.response.sender, "PayloadError", "HANDLER_FAILED", "msg_1",
     )
-    assert error.message.startswith("payload.table: it is missing")
+    assert error.message.startswith("payload.table is missing")
 
 
 def test_an_answer_that_only_looks_like_a_failure_is_an_answer() -> None:

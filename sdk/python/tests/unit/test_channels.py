@@ -120,7 +120,7 @@ def test_unknown_words_are_refused_before_the_wire() -> None:
     player = Player.of()
     with pytest.raises(InvalidArgumentError, match="options.audti: there is no such option"):
         create(player, {"audti": True})
-    with pytest.raises(InvalidArgumentError, match="member_policy: it must be one of explicit, intent"):
+    with pytest.raises(InvalidArgumentError, match="member_policy must be one of explicit, intent"):
         player.play(Channels(player.calls()).create("i", "talk", [], "everyone", None, None))
 
 
