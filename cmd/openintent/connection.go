@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"log/slog"
@@ -135,7 +136,7 @@ func (c connection) dial(to terminal) (*openintent.Client, error) {
 	}
 	options := openintent.Options{
 		Server: target.server, APIKey: target.key, AgentID: target.agent, CAFile: target.caFile, RetryPatience: c.Patience,
-		OnRetry: c.sayOnce(to, target.server), ConnectTimeout: c.connectTimeout(isTerminal(to.stderr), target.server),
+		OnRetry: c.sayOnce(to, target.server), ConnectTimeout: cmp.Or(c.connectTimeout(isTerminal(to.stderr), target.server), -1), // -1: no bound
 		Log: slog.New(slog.DiscardHandler), // what it says, the command says itself
 	}
 	if target.tls {

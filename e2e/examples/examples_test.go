@@ -109,6 +109,37 @@ func TestTheProgramsOfThePages(t *testing.T) {
 	}
 }
 
+// The page for coding agents shows an agent that runs until it is stopped, and a program that asks it and branches on what
+// goes wrong. mypy finds nothing wrong with them, and they do what the page says.
+func TestTheProgramsForCodingAgents(t *testing.T) {
+	const document = "docs/for-coding-agents.md"
+	installed := withPython(t)
+	h := harness.StartProcess(t, harness.Options{})
+	behind := func(heading, language string) string { return blockBehind(t, page(t, document), heading, language) }
+	whole, ending := behind("## An agent that answers", "python"), behind("## An agent that runs for ever", "python")
+	agent, _, found := strings.Cut(whole, "async def main()")
+	require.True(t, found)
+	for name, program := range map[string]string{"whole.py": whole, "summer.py": agent + ending, "asking.py": behind("## A program that asks", "python")} {
+		require.NoError(t, os.WriteFile(filepath.Join(installed.folder, name), []byte(program), 0o600))
+	}
+
+	checker := harness.Prepare(t, root, "scripts/python-env.sh", "python-sdk", "sdk/python/requirements-test.txt")
+	interpreter := installed.output(t, "which python")
+	installed.output(t, checker+" -m mypy --strict --python-executable "+strings.TrimSpace(interpreter)+" whole.py summer.py asking.py")
+
+	server := []string{"OPENINTENT_SERVER=" + h.GRPCAddress(), "OPENINTENT_API_KEY=" + harness.Key}
+	// The agent says in its log that it receives.
+	said := installed.output(t, `coproc AGENT { exec python summer.py 2>&1; }
+agent=$AGENT_PID
+while read -r line <&${AGENT[0]} && [[ $line != *receives* ]]; do :; done
+python asking.py
+kill -TERM $agent
+wait $agent
+echo "ended with $?"`, server...)
+	require.Equal(t, "{'sum': 6}\nended with 0\n", said)
+	require.Equal(t, behind("## A program that asks", "text"), installed.output(t, "python asking.py", server...))
+}
+
 // The picture on the front page is made by the example as it is.
 func TestTheCrashExampleLosesNothing(t *testing.T) {
 	installed := withPython(t)

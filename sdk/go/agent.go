@@ -95,7 +95,7 @@ func (c *Client) Agent(options AgentOptions) *Agent {
 	if client.options.OnRetry == nil {
 		client.options.OnRetry = func(error) {} // its log says it
 	}
-	client.options.ConnectTimeout = 0 // which is for the start
+	client.options.ConnectTimeout = -1 // that is for the start
 	return &Agent{client: client, options: options, note: statusNote{changed: make(chan struct{}, 1)}}
 }
 

@@ -2,6 +2,7 @@ package openintent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -79,7 +80,7 @@ func (l *agentLog) lost(err error) {
 		return
 	}
 	l.say(slog.LevelInfo, fmt.Sprintf(" lost its connection to %s and connects again: %s", l.address, textOf(err)),
-		"address", l.address, "error", textOf(err))
+		"address", l.address)
 }
 
 // failed tells that an attempt has failed and is made again. While the agent is connected, a lost connection is the
@@ -106,13 +107,18 @@ func (l *agentLog) failed(err error) {
 		what = fmt.Sprintf(" has not reached the server at %s for %s", l.address, now.Sub(l.failingSince).Truncate(time.Second))
 	}
 	l.lastSaid = now
-	l.say(slog.LevelWarn, fmt.Sprintf("%s and keeps trying: %s", what, textOf(err)), "address", l.address, "error", textOf(err))
+	l.say(slog.LevelWarn, fmt.Sprintf("%s and keeps trying: %s", what, textOf(err)), "address", l.address)
 }
 
 // givesUp tells which error ends the agent.
 func (l *agentLog) givesUp(err error) {
 	l.gaveUp = true
-	l.say(slog.LevelError, " gives up: "+textOf(err), "address", l.address, "error", textOf(err))
+	text := textOf(err)
+	var e *Error
+	if errors.As(err, &e) && e.brief != "" && !l.failingSince.IsZero() { // it has said why
+		text = e.brief
+	}
+	l.say(slog.LevelError, " gives up: "+text, "address", l.address)
 }
 
 // leaving tells that the agent takes nothing new, and waits for its handlers. An agent that has given up has said more.
@@ -153,7 +159,7 @@ func (l *agentLog) noHandler(channel string, handled []string) {
 
 // handlerFailed tells that a handler failed, with the stack when it panicked.
 func (l *agentLog) handlerFailed(message *Message, err error, stack []byte) {
-	facts := factsOf(message, err)
+	facts := factsOf(message)
 	if stack != nil {
 		facts = append(facts, "stack", string(stack))
 	}
@@ -164,12 +170,12 @@ func (l *agentLog) handlerFailed(message *Message, err error, stack []byte) {
 // unfit tells that the payload of a message, or what a handler returned, does not have the form that it must have.
 func (l *agentLog) unfit(message *Message, what string, err error) {
 	l.say(slog.LevelError, fmt.Sprintf(": %s message %s on channel %q does not fit: %s", what, message.ID, message.ChannelName, textOf(err)),
-		factsOf(message, err)...)
+		factsOf(message)...)
 }
 
 // digestFailed tells that a handler of digests failed, with the stack when it panicked.
 func (l *agentLog) digestFailed(err error, stack []byte) {
-	facts := []any{"error", textOf(err)}
+	var facts []any
 	if stack != nil {
 		facts = append(facts, "stack", string(stack))
 	}
@@ -194,19 +200,19 @@ func (l *agentLog) notAnswered(message *Message, err error) {
 		why = "came too late"
 	}
 	l.say(slog.LevelWarn, fmt.Sprintf(": the answer to message %s on channel %q %s: %s", message.ID, message.ChannelName, why, textOf(err)),
-		factsOf(message, err)...)
+		factsOf(message)...)
 }
 
 // warn tells of something else that went wrong and does not end the agent.
 func (l *agentLog) warn(what string, err error) {
-	l.say(slog.LevelWarn, " "+what+": "+textOf(err), "error", textOf(err))
+	l.say(slog.LevelWarn, " "+what+": "+textOf(err))
 }
 
 // debug tells of something that needs nobody's attention.
 func (l *agentLog) debug(what string, err error) {
-	l.say(slog.LevelDebug, " "+what+": "+textOf(err), "error", textOf(err))
+	l.say(slog.LevelDebug, " "+what+": "+textOf(err))
 }
 
-func factsOf(message *Message, err error) []any {
-	return []any{"channel", message.ChannelName, "message", message.ID, "error", textOf(err)}
+func factsOf(message *Message) []any {
+	return []any{"channel", message.ChannelName, "message", message.ID}
 }

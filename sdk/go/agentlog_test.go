@@ -44,6 +44,7 @@ func (l *logged) next(t *testing.T, level slog.Level, text string) string {
 	case line := <-l.told:
 		require.Contains(t, line, "level="+level.String())
 		require.Contains(t, strings.ReplaceAll(line, `\"`, `"`), text)
+		require.NotContains(t, line, " error=", "the text says it")
 		return line
 	case <-time.After(time.Minute):
 		require.FailNow(t, "the agent said nothing", "expected: %s", text)

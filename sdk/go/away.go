@@ -50,14 +50,17 @@ func (c *Client) away(p patience, err error) error {
 		return err
 	}
 	within := p.until.Sub(p.begun).Round(time.Millisecond)
-	text := fmt.Sprintf("The server at %s could not be reached within %s: %s", c.options.Server, within, last.Message)
+	brief := fmt.Sprintf("The server at %s could not be reached within %s", c.options.Server, within)
+	text := brief + ": " + last.Message
 	switch {
 	case unanswered(err):
 		text = fmt.Sprintf("The server at %s did not answer within %s.", c.options.Server, within)
 	case last.Reason != "":
 		text = fmt.Sprintf("The server at %s was unavailable for %s: %s", c.options.Server, within, last.Message)
 	}
-	return c.unavailable(text, last, p.bounded)
+	failure := c.unavailable(text, last, p.bounded)
+	failure.brief = brief
+	return failure
 }
 
 // perhapsDone returns the error of a call that must not happen twice, and whose answer was lost.
@@ -73,7 +76,7 @@ func (c *Client) perhapsDone(err error) error {
 
 // unavailable makes the error from the one of the last attempt. errors.Is finds context.DeadlineExceeded in it when the
 // caller's own deadline ran out.
-func (c *Client) unavailable(text string, last *Error, late bool) error {
+func (c *Client) unavailable(text string, last *Error, late bool) *Error {
 	cause := last.cause
 	if late {
 		cause = errors.Join(context.DeadlineExceeded, cause)

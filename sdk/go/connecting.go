@@ -59,6 +59,15 @@ func unconnected(err error) bool {
 	return errors.As(err, &e) && e.unconnected
 }
 
+// timeToConnect returns how long a call is tried while there is no connection; 0 or less for no such bound. Where nobody has
+// listened yet on this machine, nobody starts to by himself. A server that was there once may be starting again.
+func (c *Client) timeToConnect() time.Duration {
+	if c.options.ConnectTimeout == 0 && c.options.isLocal() && !c.outage.isReached() {
+		return localConnectTimeout
+	}
+	return c.options.ConnectTimeout
+}
+
 // connecting returns the patience after a failure: shorter when there is no connection, and a time to connect is set.
 func (p patience) connecting(err error, timeout time.Duration) patience {
 	if end := p.begun.Add(timeout); timeout > 0 && unconnected(err) && end.Before(p.until) {
@@ -67,14 +76,32 @@ func (p patience) connecting(err error, timeout time.Duration) patience {
 	return p
 }
 
-// outage remembers whether a program was told that its server cannot be reached, so that it is told once.
-type outage struct{ told atomic.Bool }
+// outage remembers whether a program was told that its server cannot be reached, so that it is told once, and whether the
+// server has ever answered.
+type outage struct{ told, reached atomic.Bool }
 
+// over notes that the server has answered.
 func (o *outage) over() {
-	if o != nil && o.told.Load() { // nil in tests of the rules alone
+	if o == nil { // in tests of the rules alone
+		return
+	}
+	if !o.reached.Load() {
+		o.reached.Store(true)
+	}
+	if o.told.Load() {
 		o.told.Store(false)
 	}
 }
+
+// failed notes that a call has failed. A refusal is an answer, too.
+func (o *outage) failed(err error) {
+	var e *Error
+	if o != nil && errors.As(err, &e) && e.Reason != "" {
+		o.reached.Store(true)
+	}
+}
+
+func (o *outage) isReached() bool { return o == nil || o.reached.Load() }
 
 func (o Options) log() *slog.Logger {
 	if o.Log == nil {

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -91,13 +94,59 @@ func TestAnAgentWaitsForItsServerUnlessItHasATimeToConnect(t *testing.T) {
 		require.ErrorIs(t, err, ErrUnavailable)
 		says := "Nobody listens at " + address + " (connection refused). Start a server with: openintent serve"
 		log.next(t, slog.LevelWarn, "agent data cannot reach the server at "+address+" and keeps trying: UNAVAILABLE: "+says)
-		log.next(t, slog.LevelError, "agent data gives up: UNAVAILABLE: The server at "+address+" could not be reached within 8s: "+says)
+		log.next(t, slog.LevelError, "agent data gives up: The server at "+address+" could not be reached within 8s")
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		require.NoError(t, client.Agent(AgentOptions{ID: "data", Log: newLogged().logger()}).Run(ctx), "it waited until it was told to leave")
 		require.Error(t, ctx.Err())
 	})
+}
+
+func TestNobodyStartsToListenOnThisMachineUnlessSomebodyWasThere(t *testing.T) {
+	address, _ := refusing(t), overheard(t)
+	calls := map[string]func(context.Context, *Client) error{
+		"a call": func(ctx context.Context, c *Client) error { _, err := c.GetIntent(ctx, "i"); return err },
+		"a question": func(ctx context.Context, c *Client) error {
+			_, err := c.Ask(ctx, "c", Question{To: "bob"})
+			return err
+		},
+		"a following": func(ctx context.Context, c *Client) error {
+			ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+			defer cancel()
+			_, err := (&Channel{ID: "c", client: c}).Follow(ctx, FollowOptions{})
+			return err
+		},
+	}
+	refused := &Error{Code: "NOT_FOUND", Reason: "INTENT_NOT_FOUND"}
+	for name, call := range calls {
+		synctest.Test(t, func(t *testing.T) {
+			patient := func(options Options, met func(*outage)) time.Duration {
+				options.Server = address
+				client, err := Dial(options)
+				require.NoError(t, err)
+				defer func() { require.NoError(t, client.Close()) }()
+				met(client.outage)
+				begun := time.Now()
+				require.Error(t, call(t.Context(), client), name)
+				return time.Since(begun).Round(time.Second)
+			}
+			require.LessOrEqual(t, patient(Options{}, func(*outage) {}), 5*time.Second, name)
+			require.Greater(t, patient(Options{ConnectTimeout: -1}, func(*outage) {}), 25*time.Second, name)
+			require.Greater(t, patient(Options{}, (*outage).over), 25*time.Second, "%s: it was there", name)
+			require.Greater(t, patient(Options{}, func(o *outage) { o.failed(refused) }), 25*time.Second, "%s: it has refused a call", name)
+		})
+	}
+}
+
+func TestARefusalToFailFastNamesTheOptionAsItIsWrittenHere(t *testing.T) {
+	refused, err := status.New(codes.FailedPrecondition, "Nothing was sent; leave fail_fast out to send it anyway.").
+		WithDetails(&errdetails.ErrorInfo{Reason: "NOBODY_THERE", Metadata: map[string]string{"cause": "AWAY"}})
+	require.NoError(t, err)
+	var e *Error
+	require.ErrorAs(t, FromError(refused.Err()), &e)
+	require.Equal(t, "Nothing was sent; leave FailFast out to send it anyway.", e.Message)
+	require.Equal(t, "AWAY", e.Metadata["cause"])
 }
 
 // The longest pause before an attempt, with gRPC's own, is below a second.

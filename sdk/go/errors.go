@@ -76,8 +76,9 @@ var sentinelsByReason = map[string]error{
 }
 
 const (
-	reasonTimeout = "MESSAGE_TIMEOUT"
-	reasonClosed  = "CHANNEL_CLOSED"
+	reasonTimeout     = "MESSAGE_TIMEOUT"
+	reasonNobodyThere = "NOBODY_THERE"
+	reasonClosed      = "CHANNEL_CLOSED"
 	// reasonPayload is the reason of a PayloadError; no server uses it.
 	reasonPayload = "INVALID_PAYLOAD"
 	// reasonHandlerFailed is the reason of a RemoteError; no server uses it.
@@ -94,13 +95,15 @@ type Error struct {
 	Reason string
 	// Message is a text for people.
 	Message string
-	// Metadata holds further facts, such as message_id.
+	// Metadata holds further facts, such as message_id, and the cause with which nobody answered or is there to answer.
 	Metadata map[string]string
 	// Violations are the wrong fields.
 	Violations []Violation
 
 	retryAfter time.Duration
 	cause      error
+	// brief is the text without what the last attempt failed with, for a log that has said that before; "" for others.
+	brief string
 	// unconnected is set when there was no connection, so that the server knows nothing of the call.
 	unconnected bool
 }
@@ -234,6 +237,8 @@ func FromError(err error) error {
 	switch {
 	case e.Reason == reasonKeyMissing:
 		e.Message += " " + howToGiveAKey
+	case e.Reason == reasonNobodyThere: // the server names the option as the contract does
+		e.Message = strings.ReplaceAll(e.Message, "fail_fast", "FailFast")
 	case e.Reason == reasonTimeout:
 		return timeout(e)
 	case e.Code == codesOf[codes.DeadlineExceeded]:

@@ -156,7 +156,8 @@ func (f *Following) wait(err error) error {
 		return err
 	}
 	wait := f.waits.next(err)
-	timeout := f.client.options.ConnectTimeout
+	f.client.outage.failed(err)
+	timeout := f.client.timeToConnect()
 	if until := f.begun.Add(timeout); !f.began && timeout > 0 && unconnected(err) && time.Now().Add(wait).After(until) {
 		return f.client.away(patience{begun: f.begun, until: until}, err)
 	}

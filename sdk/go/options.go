@@ -39,8 +39,8 @@ type Options struct {
 	// RetryPatience is how long a call whose context has no deadline is retried while the server is unavailable; 30
 	// seconds when it is 0.
 	RetryPatience time.Duration
-	// ConnectTimeout is how long a call without a connection is tried, when that is less than its other time; 0 for no such
-	// bound. Address.LocalConnectTimeout is what fits a program that a person waits for.
+	// ConnectTimeout is how long a call without a connection is tried, when that is less than its other time; negative for no
+	// such bound. With 0 it is 5 seconds for a server on this machine that has never answered this client, and else unbounded.
 	ConnectTimeout time.Duration
 	// OnRetry, when it is not nil, is told why an attempt of a call or of a Following failed, before the next one. It must
 	// return soon, and may be called from several goroutines simultaneously. When it is nil, Log is told once when the server

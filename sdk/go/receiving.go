@@ -112,6 +112,7 @@ func (r *receiver) work(ctx context.Context) error {
 		return err
 	}
 	r.starting = starting{}
+	r.client.outage.over()
 	r.done = newAcknowledger(r)
 	r.helping.Go(func() { r.done.run(r.life) })
 	if r.agent.usesAttention() {

@@ -120,6 +120,7 @@ func attempted[T any](
 			c.outage.over()
 			return result, nil
 		}
+		c.outage.failed(err)
 		if canceled := ctx.Err(); errors.Is(canceled, context.Canceled) {
 			return none, canceled
 		}
@@ -131,7 +132,7 @@ func attempted[T any](
 		case !again(err):
 			return none, c.perhapsDone(err)
 		}
-		wait, bound := waits.next(err), p.connecting(err, c.options.ConnectTimeout)
+		wait, bound := waits.next(err), p.connecting(err, c.timeToConnect())
 		if time.Now().Add(wait).After(bound.until) {
 			return none, c.away(bound, err)
 		}

@@ -99,8 +99,8 @@ export class Asking {
   }
 
   /**
-   * Asks until the deadline. Every attempt asks the same question. While none can have arrived, it waits only for what is
-   * left of the time, so that the server's wait ends at the deadline.
+   * Asks until the deadline. Every attempt asks the same question. When an attempt has failed that cannot have arrived, the
+   * next one waits only for what is left of the time, so that the server's wait ends at the deadline.
    */
   private asked<T>(
     request: AskAllRequest,
@@ -112,11 +112,14 @@ export class Asking {
     const window = request.timeoutSeconds;
     const begun = clock.now();
     let asked = request;
+    let failed = false;
     const retrying = { signal, timeout: window, waits: true, traceparent: trace?.traceparent };
     return this.retried(retrying, (attempt, perhapsAsked) => {
-      if (!perhapsAsked) {
-        asked = { ...request, timeoutSeconds: Math.max(window - (clock.now() - begun) / 1000, shortestWindow) };
+      if (failed && !perhapsAsked) {
+        const left = Math.round(window * 1000 - (clock.now() - begun)) / 1000;
+        asked = { ...request, timeoutSeconds: Math.max(left, shortestWindow) };
       }
+      failed = true;
       return ask.call(this.transport, asked, attempt);
     });
   }

@@ -44,7 +44,7 @@ export class OpenIntentError extends Error {
   readonly code: Code;
   /** The server's stable UPPER_SNAKE word; empty when the failure is not the server's. */
   readonly reason: string;
-  /** Facts that some reasons carry, such as `message_id`. */
+  /** Facts that some reasons carry, such as `message_id`, and the `cause` with which nobody answered or is there to answer. */
   readonly metadata: Readonly<Record<string, string>>;
   /** The fields that are wrong, and why; empty unless the server said so. */
   readonly violations: readonly Violation[];
@@ -62,7 +62,16 @@ export class OpenIntentError extends Error {
     this.violations = failure.violations ?? [];
     this.messageId = this.metadata["message_id"] ?? null;
     this.retryDelayMs = failure.retryDelayMs ?? 0;
+    for (const [name, value] of Object.entries(this)) {
+      if (isEmpty(value)) {
+        Object.defineProperty(this, name, { enumerable: false }); // Nobody who prints the error wants to see it.
+      }
+    }
   }
+}
+
+function isEmpty(value: unknown): boolean {
+  return !value || (typeof value === "object" && Object.keys(value).length === 0);
 }
 
 export class InvalidArgumentError extends OpenIntentError {}
@@ -210,7 +219,8 @@ const byCode: Partial<Record<Code, ErrorClass>> = {
 /** Makes the error for a failure, of the class for its reason or, where there is none, for its code. */
 export function errorFrom(failure: Failure): OpenIntentError {
   const known = byReason[failure.reason ?? ""] ?? byCode[failure.code] ?? OpenIntentError;
-  return new known(failure);
+  // The server names the option as the contract does.
+  return new known(failure.reason === "NOBODY_THERE" ? { ...failure, message: failure.message.replace("fail_fast", "failFast") } : failure);
 }
 
 /** The reasons of the errors for an address where a server's other face listens: trying again does not help. */

@@ -3,7 +3,7 @@ import { ChannelClosedError, connectionLost, errorFrom, isRetryable, type OpenIn
 import { RecentIds } from "./recent.js";
 import { refuseUnknown, type Names } from "./options.js";
 import { backoff, callNames, checkTimeout, type CallOptions } from "./retry.js";
-import { gotNoConnection, stillAway } from "./server-away.js";
+import { gotNoConnection, stillAway, timeToConnect } from "./server-away.js";
 import type { Settings } from "./settings.js";
 import type { Followed, Included, Transport } from "./transport.js";
 import type { ChannelMessage } from "./types.js";
@@ -120,8 +120,10 @@ export class Following<T, A = never> implements AsyncIterableIterator<ChannelMes
           this.#failure = error;
           const wait = backoff(clock, ++failures, error);
           const { server, connectTimeout, outage } = this.#settings;
-          if (connectTimeout !== undefined && this.#position === undefined && clock.now() + wait - begun > connectTimeout * 1000 && gotNoConnection(error)) {
-            throw stillAway(server, connectTimeout, error, null);
+          outage.failed(error);
+          const bound = timeToConnect(connectTimeout, outage.reached, error);
+          if (this.#position === undefined && clock.now() + wait - begun > bound * 1000 && gotNoConnection(error)) {
+            throw stillAway(server, bound, error, null);
           }
           outage.lasts(error);
           await sleep(clock, wait, whole.signal);

@@ -1,4 +1,4 @@
-import type { OpenIntentError } from "./errors.js";
+import { OpenIntentError } from "./errors.js";
 import { gotNoConnection } from "./server-away.js";
 
 /** Takes warnings. `console` is one, and so are most loggers. */
@@ -6,9 +6,10 @@ export interface Warned {
   warn(text: string): void;
 }
 
-/** Says once that a client cannot reach its server, until a call succeeds. */
+/** Says once that a client cannot reach its server, until a call succeeds. It knows whether the server has ever answered. */
 export class Outage {
   #told = false;
+  #reached = false;
 
   constructor(
     private readonly server: string,
@@ -27,6 +28,17 @@ export class Outage {
   /** The server has answered. */
   over(): void {
     this.#told = false;
+    this.#reached = true;
+  }
+
+  /** A call has failed. A refusal is an answer, too. */
+  failed(error: unknown): void {
+    this.#reached ||= error instanceof OpenIntentError && error.reason !== "";
+  }
+
+  /** Whether the server has ever answered. */
+  get reached(): boolean {
+    return this.#reached;
   }
 }
 

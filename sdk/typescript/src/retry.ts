@@ -1,7 +1,7 @@
 import { linkedAbort, sleep, type Clock } from "./clock.js";
 import { badField, isRetryable, type OpenIntentError } from "./errors.js";
 import type { Names } from "./options.js";
-import { gotNoConnection, gotNoneHere, mayBeDone, noAnswer, perhapsDone, saysMore, stillAway } from "./server-away.js";
+import { gotNoConnection, gotNoneHere, mayBeDone, noAnswer, perhapsDone, saysMore, stillAway, timeToConnect } from "./server-away.js";
 import type { Settings } from "./settings.js";
 import type { Attempt } from "./transport.js";
 
@@ -96,6 +96,7 @@ export async function withRetry<T>(
       outage?.over();
       return result;
     } catch (error) {
+      outage?.failed(error);
       if (!isRetryable(error)) {
         throw error;
       }
@@ -105,7 +106,7 @@ export async function withRetry<T>(
       if (done && !repeatable) {
         throw perhapsDone(server, error);
       }
-      const bound = gotNoConnection(error) ? Math.min(seconds, connectTimeout ?? seconds) : seconds;
+      const bound = gotNoConnection(error) ? Math.min(seconds, timeToConnect(connectTimeout, outage?.reached ?? true, error)) : seconds;
       const wait = pause(clock, failures, error, begun + bound * 1000, repeatable);
       if (wait === undefined) {
         throw stillAway(server, bound, last, messageId);

@@ -42,6 +42,17 @@ export function gotNoneHere(error: object | undefined): boolean {
   return error !== undefined && nearby.has(error);
 }
 
+/** How long a person waits for a server on this machine that refuses connections, in seconds. */
+export const localConnectTimeout = 5;
+
+/**
+ * How many seconds a call is tried for while there is no connection; Infinity for no such bound. Where nobody has listened yet
+ * on this machine, nobody starts to by himself. A server that was there once may be starting again.
+ */
+export function timeToConnect(given: number | undefined, reached: boolean, failure: object): number {
+  return given ?? (gotNoneHere(failure) && !reached ? localConnectTimeout : Infinity);
+}
+
 /** Failures of attempts that ran out of time. */
 const cutShort = new WeakSet<object>();
 
@@ -85,12 +96,22 @@ export function wrongFace(server: string, wanted: "gRPC" | "REST", right: string
   return errorFrom({ code: "UNAVAILABLE", reason: wrongPort[wanted], message });
 }
 
+/** What errors of this file say without the last attempt's failure. */
+const briefs = new WeakMap<object, string>();
+
+/** The text of an error without what its last attempt failed with, for a log that has said that before; undefined for others. */
+export function briefly(error: unknown): string | undefined {
+  return briefs.get(Object(error));
+}
+
 function unavailable(server: string, what: string, last: OpenIntentError, messageId: string | null): OpenIntentError {
   if (last.code !== "UNAVAILABLE") {
     return last;
   }
   const { reason, violations, retryDelayMs } = last;
-  const message = `The server at ${server} ${what}: ${last.message}`;
+  const brief = `The server at ${server} ${what}`;
   const metadata = { ...last.metadata, ...(messageId !== null && { message_id: messageId }) };
-  return errorFrom({ code: "UNAVAILABLE", reason, message, metadata, violations, retryDelayMs, cause: last });
+  const failure = errorFrom({ code: "UNAVAILABLE", reason, message: `${brief}: ${last.message}`, metadata, violations, retryDelayMs });
+  briefs.set(failure, brief);
+  return failure;
 }

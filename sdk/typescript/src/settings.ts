@@ -81,6 +81,9 @@ export function settle(options: ConnectOptions, server: Address): Settings {
  */
 export function intentFor(call: string, given: string | undefined, { intentId }: Pick<Settings, "intentId">): string {
   const id = given ?? intentId;
+  if (id !== undefined && typeof id !== "string") {
+    throw badField("intentId", "must be the id of an intent, such as intent.id, and no object");
+  }
   if (id === undefined) {
     throw badField("intentId", `is missing: ${call} needs an intent, as an argument, as the option intentId of the client, or in OPENINTENT_INTENT_ID`);
   }

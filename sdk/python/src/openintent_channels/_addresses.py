@@ -40,14 +40,14 @@ def read_address(setting: str, said: str) -> Address:
     host = name[1:-1] if bracketed else name
     if (separator and scheme not in _SCHEMES) or not _is_host(host, bracketed) or not _is_port(port):
         form = "host:port, http://host:port or https://host:port, with a port from 1 to 65535"
-        raise bad_setting(setting, f"it must be {form}, not {said!r}")
+        raise bad_setting(setting, f"must be {form}, not {said!r}")
     return Address(target, host, _SCHEMES.get(scheme) if separator else None)
 
 
 def bad_setting(setting: str, problem: str) -> InvalidArgumentError:
     """The refusal of a setting of a client."""
     return InvalidArgumentError(
-        f"{setting}: {problem}", code="INVALID_ARGUMENT", violations=[Violation(setting, problem)]
+        f"{setting} {problem}.", code="INVALID_ARGUMENT", violations=[Violation(setting, problem)]
     )
 
 

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable, Iterable
 
 from ._following import Memory
-from .errors import OpenIntentError
+from .errors import OpenIntentError, UnavailableError
 
 logger = logging.getLogger("openintent_channels")
 
@@ -76,7 +76,8 @@ class AgentLog:
         """An error ends the agent. Others that end it at the same time say nothing more."""
         if not self._gave_up:
             self._gave_up = True
-            self._say(logging.ERROR, "gives up: %s", error)
+            brief = error.brief if isinstance(error, UnavailableError) and self._failing_since is not None else ""
+            self._say(logging.ERROR, "gives up: %s", brief or error)
 
     def leaving(self, running: int) -> None:
         """The agent takes nothing new, and waits for its handlers."""

@@ -172,9 +172,8 @@ class Asking:
                 channel_id=channel_id, message_id=message_id, wait_seconds=remaining, min_responses=wanted
             )
             try:
-                answer: messages_pb2.AwaitResponsesResponse = yield Invoke(
-                    methods.AWAIT_RESPONSES, request, remaining + GRACE
-                )
+                attempt = Invoke(methods.AWAIT_RESPONSES, request, remaining + GRACE)
+                answer: messages_pb2.AwaitResponsesResponse = yield from self.calls.attempt(attempt)
                 waited = self.calls.clock() - begun
                 if len(answer.responses) >= wanted or waited < LONGEST or not deadline.remaining:
                     return answer
@@ -191,8 +190,8 @@ class Asking:
             try:
                 # No attempt needs to be longer than the server waits. It is the server that refuses a longer question.
                 remaining = min(deadline.remaining or 0.0, LONGEST)
-                answer: Answer = yield Invoke(method, request, remaining + GRACE, headers)
-                self.calls.reached()
+                attempt = Invoke(method, request, remaining + GRACE, headers)
+                answer: Answer = yield from self.calls.attempt(attempt)
                 return answer
             except OpenIntentError as error:
                 message_id, waits = error.message_id or message_id, waits or self.calls.waits()

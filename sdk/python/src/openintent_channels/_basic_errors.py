@@ -45,6 +45,12 @@ class OpenIntentError(Exception):
         """The message that the call was about, if the server named it; for an ask, its request."""
         return self.metadata.get("message_id")
 
+    @property
+    def cause(self) -> str | None:
+        """Why nobody answered, or is there to answer: a word such as `NEVER_SEEN`, `AWAY` or `NOT_ANSWERED`. The server says
+        it with MESSAGE_TIMEOUT and NOBODY_THERE; other errors have None."""
+        return self.metadata.get("cause")
+
     def __str__(self) -> str:
         return f"{self.message} ({self.reason or self.code})"
 
@@ -60,9 +66,9 @@ class PayloadError(InvalidArgumentError, ValueError):
     agent: str | None = None
 
     def __init__(self, path: str, problem: str, *, agent: str | None = None, message_id: str | None = None) -> None:
-        told = f"{path}: {problem}"
+        told = f"{path} {problem}"
         super().__init__(
-            told if agent is None else f"{told} (message {message_id} from {agent})",
+            f"{told}." if agent is None else f"{told} (message {message_id} from {agent})",
             code="INVALID_ARGUMENT", reason="INVALID_PAYLOAD", violations=[Violation(path, problem)],
             metadata={"message_id": message_id} if message_id else None,
         )

@@ -123,18 +123,18 @@ def check(request: Any) -> None:
         if request.HasField(name) if request.DESCRIPTOR.fields_by_name[name].has_presence else getattr(request, name):
             length = len(getattr(request, name))
             if not least <= length <= most:
-                raise bad_field(name, f"it has {length} characters; use {least} to {most}")
+                raise bad_field(name, f"has {length} characters; use {least} to {most}")
 
 
 def agent_id_problem(agent_id: str) -> str | None:
     """Returns why no agent can be called that; None when one can. The id travels with each call as metadata, which holds
     printable ASCII alone."""
     if len(agent_id) > _LONGEST_AGENT_ID:
-        return f"it has {len(agent_id)} characters; use 1 to {_LONGEST_AGENT_ID}"
+        return f"has {len(agent_id)} characters; use 1 to {_LONGEST_AGENT_ID}"
     if "/" in agent_id:
-        return "it may not contain a slash"
+        return "may not contain a slash"
     if not (agent_id.isascii() and agent_id.isprintable()):
-        return "it must consist of printable ASCII characters"
+        return "must consist of printable ASCII characters"
     if agent_id in ("operator", "system", "*") or agent_id.startswith("role:"):
         return f"{agent_id!r} is reserved and cannot be an agent's; to act as the operator, name no agent"
     return None
@@ -143,17 +143,17 @@ def agent_id_problem(agent_id: str) -> str | None:
 def check_channel_name(name: str) -> None:
     """Raises InvalidArgumentError for what cannot be a channel's name, but for its length, which the server bounds."""
     if not name.strip():
-        raise bad_field("name", "it must hold at least one character that is not white space")
+        raise bad_field("name", "must hold at least one character that is not white space")
     if "/" in name:
-        raise bad_field("name", "it may not contain a slash")
+        raise bad_field("name", "may not contain a slash")
     if any(unicodedata.category(char) == "Cc" for char in name):
-        raise bad_field("name", "it may not contain control characters")
+        raise bad_field("name", "may not contain control characters")
     if name == "_system":
-        raise bad_field("name", "it is the name of the server's own channel; choose another name")
+        raise bad_field("name", "is that of the server's own channel; choose another name")
 
 
 def bad_field(name: str, problem: str) -> InvalidArgumentError:
     """The refusal of a field of a request."""
     return InvalidArgumentError(
-        f"{name}: {problem}", code="INVALID_ARGUMENT", reason="INVALID_FIELD", violations=[Violation(name, problem)]
+        f"{name} {problem}.", code="INVALID_ARGUMENT", reason="INVALID_FIELD", violations=[Violation(name, problem)]
     )

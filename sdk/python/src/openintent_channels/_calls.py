@@ -12,12 +12,12 @@ from typing import Any
 
 from google.protobuf.message import Message as Wire
 
-from ._bounds import check
+from ._bounds import bad_field, check
 from ._effects import Invoke, Pause, Steps
 from ._methods import Answer, Asked, Method
 from ._retrying import PATIENCE, Deadline, Waits, is_passing
 from ._securing import TLS_FAILED
-from ._settings import DEFAULT_SERVER
+from ._settings import DEFAULT_SERVER, LOCAL_CONNECT_SECONDS
 from .errors import InvalidArgumentError, OpenIntentError, UnavailableError, Violation
 
 
@@ -59,7 +59,9 @@ class Calls:
     intent_id: str | None = None
     """The intent of calls that name none."""
     connect_timeout: float | None = None
-    """How many seconds a call is tried for while there is no connection; None for no such bound."""
+    """How many seconds a call is tried for while there is no connection; None for what fits (see `time_to_connect`)."""
+    reached: bool = False
+    """Whether the server has ever answered."""
     outage: Outage | None = None
     """Says that the server cannot be reached; None when somebody else does."""
     clock: Callable[[], float] = time.monotonic
@@ -67,15 +69,29 @@ class Calls:
     key: Callable[[], str] = field(default=new_key)
 
     def intent(self, call: str, given: str | None) -> str:
-        """Returns the intent that was given or, without one, the client's. Raises InvalidArgumentError without either."""
+        """Returns the intent that was given or, without one, the client's. Raises InvalidArgumentError without either, and
+        for what is not an id, such as an Intent."""
+        if given is not None and not isinstance(given, str):
+            wrong = type(given).__name__
+            raise bad_field("intent_id", f"must be the id of an intent, such as intent.id, and no {wrong}")
         if given or self.intent_id:
             return given or self.intent_id or ""
         problem = f"{call} needs an intent: give intent_id, or set OPENINTENT_INTENT_ID"
         raise InvalidArgumentError(problem, code="INVALID_ARGUMENT", violations=[Violation("intent_id", problem)])
 
+    @property
+    def time_to_connect(self) -> float | None:
+        """How many seconds a call is tried for while there is no connection; None for no such bound. Where nobody has
+        listened yet on this machine, nobody starts to by himself. A server that was there once may be starting again."""
+        if self.connect_timeout is not None:
+            return self.connect_timeout
+        return LOCAL_CONNECT_SECONDS if self.local and not self.reached else None
+
     def deadline(self, seconds: float | None = None) -> Deadline:
         """Returns the deadline that many seconds from now, or without a number the one of calls that have none of their
         own."""
+        if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, (int, float))):
+            raise bad_field("timeout", f"must be a number of seconds, not {seconds!r}")
         return Deadline.within(self.clock, self.patience if seconds is None else seconds)
 
     def waits(self) -> Waits:
@@ -96,21 +112,31 @@ class Calls:
         deadline, waits = deadline or self.deadline(), None
         while True:
             try:
-                answer: Answer = yield Invoke(method, request, deadline.remaining, metadata)
-                self.reached()
+                answer: Answer = yield from self.attempt(Invoke(method, request, deadline.remaining, metadata))
                 return answer
             except OpenIntentError as error:
                 waits = waits or self.waits()
                 if not is_passing(error):
                     raise
                 if not retried(error):
-                    raise self.outcome_unknown(error) from error
+                    raise self.outcome_unknown(error) from None
                 wait = waits.after(error)
                 self.again(error, wait, deadline)
             yield Pause(wait)
 
-    def reached(self) -> None:
-        """Notes that the server has answered."""
+    def attempt(self, invoke: Invoke) -> Steps[Any]:
+        """Makes one attempt, and notes whether the server answered it."""
+        try:
+            answer = yield invoke
+        except OpenIntentError as error:
+            self.reached = self.reached or bool(error.reason)
+            raise
+        self.answered()
+        return answer
+
+    def answered(self) -> None:
+        """Notes that the server has answered, and not with a refusal."""
+        self.reached = True
         if self.outage is not None:
             self.outage.told = False
 
@@ -119,9 +145,9 @@ class Calls:
     ) -> None:
         """Says that a call is made again after a wait. Raises UnavailableError when there is no time left for that."""
         if never_connected(error):
-            deadline = deadline.connecting(self.connect_timeout)
+            deadline = deadline.connecting(self.time_to_connect)
         if not deadline.allows(wait):
-            raise self.unavailable(error, deadline, facts) from error
+            raise self.unavailable(error, deadline, facts) from None
         if self.outage is not None:
             self.outage.lasts(self.address, error)
 
@@ -129,13 +155,17 @@ class Calls:
         self, error: OpenIntentError, deadline: Deadline, facts: Mapping[str, str] | None = None
     ) -> UnavailableError:
         """Returns the error of a call whose deadline passed while its attempts failed, the last one with `error`."""
-        text = f"The server at {self.address} was not available within {deadline.seconds:g} s; the last attempt failed with"
-        return _unavailable(f"{text}: {error.message}", error, facts)
+        what, time = "did not answer within", f"{deadline.seconds:g} s"
+        if error.reason:
+            what = "was unavailable for"
+        elif never_connected(error):
+            what = "could not be reached within"
+        return _unavailable(f"The server at {self.address} {what} {time}", error, facts)
 
     def outcome_unknown(self, error: OpenIntentError) -> UnavailableError:
         """Returns the error of a call whose only attempt may have taken effect, and which must not happen twice."""
         text = f"No answer came from the server at {self.address}, so the call may or may not have taken effect"
-        return _unavailable(f"{text}: {error.message}", error)
+        return _unavailable(text, error)
 
     def call_for_ever(
         self,
@@ -151,7 +181,7 @@ class Calls:
         waits = None
         while True:
             try:
-                answer: Answer = yield Invoke(method, request, self.patience)
+                answer: Answer = yield from self.attempt(Invoke(method, request, self.patience))
                 return answer
             except OpenIntentError as error:
                 waits = waits or self.waits()
@@ -189,7 +219,10 @@ def never_connected(error: OpenIntentError) -> bool:
 
 
 def _unavailable(text: str, error: OpenIntentError, facts: Mapping[str, str] | None = None) -> UnavailableError:
-    return UnavailableError(
-        text, code="UNAVAILABLE", reason=error.reason, metadata={**error.metadata, **(facts or {})},
+    """Makes the error that says `text`, and then what the last attempt failed with."""
+    unavailable = UnavailableError(
+        f"{text}: {error.message}", code="UNAVAILABLE", reason=error.reason, metadata={**error.metadata, **(facts or {})},
         retry_after=error.retry_after,
     )
+    unavailable.brief = text
+    return unavailable

@@ -46,7 +46,7 @@ def _nearest(short: str) -> str | None:
     wanted, nearest, least = short.replace("_", ""), None, _FARTHEST + 1
     for candidate in _VARIABLES:
         known = candidate.replace("_", "")
-        far = _distance(wanted, known)
+        far = distance(wanted, known)
         if len(wanted) >= _LEAST_PART and (known.startswith(wanted) or known.endswith(wanted)):
             far = min(far, _FARTHEST)
         if far < least and (far < _FARTHEST or len(known) > _LEAST_PART):
@@ -54,7 +54,7 @@ def _nearest(short: str) -> str | None:
     return nearest
 
 
-def _distance(source: str, target: str) -> int:
+def distance(source: str, target: str) -> int:
     """Returns how many characters to insert, remove or replace to make one text of the other."""
     row = list(range(len(target) + 1))
     for i, char in enumerate(source):

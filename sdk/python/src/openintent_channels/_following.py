@@ -42,7 +42,7 @@ class Following:
                 header = yield Accepted(stream)
                 if _POSITION in header:
                     waits.succeeded()
-                    self.calls.reached()
+                    self.calls.answered()
                     cursor = int(header[_POSITION]) if cursor is None else cursor
                     if not began:
                         began = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from ._environment import distance
 from ._generated import attention_pb2
 from ._structs import to_struct
 from ._words import number
@@ -56,20 +57,27 @@ class ReplyOptions(MessageOptions, total=False):
 
 _PLAIN = ("subject", "kind", "task_id", "fence", "document", "fail_fast")
 _MESSAGES = {"parent": "parent_id", "replaces": "replaces"}
+_ARGUMENTS = {
+    "timeout": "timeout_seconds", "min_responses": "min_responses", "metadata": "metadata", "sender": "sender",
+    "expires_at": "expires_at", "message_type": "message_type", "idempotency_key": "idempotency_key",
+}
+"""The arguments of calls that are not options, with their fields: somebody who misspells one gives an option."""
+
 _ENUMS: Mapping[str, tuple[Any, str]] = {
     "priority": (attention_pb2.Priority, "PRIORITY_"),
     "directedness": (attention_pb2.Directedness, "DIRECTEDNESS_"),
     "policy": (attention_pb2.ResponsePolicy, "RESPONSE_POLICY_"),
 }
+_OPTIONS = (*_PLAIN, *_MESSAGES, *_ENUMS, "mentions", "collect", "obligation")
+_FARTHEST = 2
 
 
 def say(request: Any, options: Mapping[str, Any] | None) -> None:
     """Writes options into a request. Raises TypeError for one that the request does not have."""
     for name, value in (options or {}).items():
         field = _MESSAGES.get(name, name)
-        known = name in _PLAIN or name in _ENUMS or name in _MESSAGES or name in ("mentions", "collect", "obligation")
-        if not known or field not in request.DESCRIPTOR.fields_by_name:
-            raise TypeError(f"there is no option {name!r} for this call")
+        if name not in _OPTIONS or field not in request.DESCRIPTOR.fields_by_name:
+            raise TypeError(f"there is no option {name!r} for this call{_meant(name, request)}")
         if value is None:
             continue
         if name in _ENUMS:
@@ -85,6 +93,14 @@ def say(request: Any, options: Mapping[str, Any] | None) -> None:
             _say_obligation(request.obligation, value)
         else:
             setattr(request, field, value)
+
+
+def _meant(name: str, request: Any) -> str:
+    """Returns a question after the option or the argument that somebody may have meant, or nothing when none is near."""
+    fields = {option: _MESSAGES.get(option, option) for option in _OPTIONS} | _ARGUMENTS
+    known = [option for option, field in fields.items() if field in request.DESCRIPTOR.fields_by_name]
+    near = min(known, key=lambda option: distance(name, option))
+    return f"; did you mean {near}?" if distance(name, near) <= _FARTHEST else ""
 
 
 def exactly(collect: str | Mapping[str, int] | None) -> int | None:

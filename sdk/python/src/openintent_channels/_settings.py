@@ -118,7 +118,7 @@ def _agent(given: str | None, environment: Mapping[str, str]) -> str | None:
 
 def _not_empty(setting: str, what: str, given: str | None) -> None:
     if given is not None and not given.strip():
-        raise bad_setting(setting, f"it is empty: give {what}, or leave it out, so that the environment decides")
+        raise bad_setting(setting, f"is empty: give {what}, or leave it out, so that the environment decides")
 
 
 def _certificates(setting: str, path: str | os.PathLike[str]) -> bytes:
@@ -126,14 +126,14 @@ def _certificates(setting: str, path: str | os.PathLike[str]) -> bytes:
         with open(path, "rb") as file:
             certificates = file.read()
     except OSError as error:
-        raise bad_setting(setting, f"it must name a file with certificates, and it cannot be read: {error}") from None
+        raise bad_setting(setting, f"must name a file with certificates, and it cannot be read: {error}") from None
     if b"-----BEGIN CERTIFICATE-----" not in certificates:
-        raise bad_setting(setting, f"it must name a file with certificates in PEM form, and {os.fspath(path)} has none")
+        raise bad_setting(setting, f"must name a file with certificates in PEM form, and {os.fspath(path)} has none")
     return certificates
 
 
 def _encrypted_by_default(text: str) -> bool:
     """Whether connections are encrypted when nothing but OPENINTENT_TLS says it."""
     if text.lower() not in ("", "0", "false", "1", "true"):
-        raise bad_setting("OPENINTENT_TLS", f"it must be 1 or 0, not {text!r}")
+        raise bad_setting("OPENINTENT_TLS", f"must be 1 or 0, not {text!r}")
     return text.lower() in ("1", "true")

@@ -21,7 +21,7 @@ _DEEPEST = 64
 def to_struct(value: Mapping[str, Any], path: str = "payload") -> struct_pb2.Struct:
     """Writes an object of str, bool, int, float, None, lists and objects."""
     if not isinstance(value, Mapping):
-        raise PayloadError(path, f"it must be an object, not {type(value).__name__}")
+        raise PayloadError(path, f"must be an object, not {type(value).__name__}")
     struct = struct_pb2.Struct()
     fill(struct, value, path)
     return struct
@@ -37,11 +37,11 @@ def fill(target: struct_pb2.Struct, value: Mapping[str, Any], path: str = "paylo
 
 def _fill_struct(struct: struct_pb2.Struct, value: Mapping[str, Any], path: str, depth: int) -> None:
     if depth > _DEEPEST:
-        raise PayloadError(path, f"it is nested deeper than {_DEEPEST}")
+        raise PayloadError(path, f"is nested deeper than {_DEEPEST}")
     fields = struct.fields
     for key, member in value.items():
         if not isinstance(key, str):
-            raise PayloadError(path, f"its keys must be text, not {type(key).__name__}")
+            raise PayloadError(path, f"must have text as keys, not {type(key).__name__}")
         _fill(fields[key], member, f"{path}.{key}", depth)
 
 
@@ -59,27 +59,27 @@ def _fill(target: struct_pb2.Value, value: Any, path: str, depth: int) -> None:
         _fill_struct(target.struct_value, value, path, depth + 1)
     elif isinstance(value, (list, tuple)):
         if depth + 1 > _DEEPEST:
-            raise PayloadError(path, f"it is nested deeper than {_DEEPEST}")
+            raise PayloadError(path, f"is nested deeper than {_DEEPEST}")
         target.list_value.SetInParent()
         for i, member in enumerate(value):
             _fill(target.list_value.values.add(), member, f"{path}[{i}]", depth + 1)
     else:
-        raise PayloadError(path, f"{type(value).__name__} has no JSON form")
+        raise PayloadError(path, f"is of type {type(value).__name__}, which has no JSON form")
 
 
 def _text(value: str, path: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise PayloadError(path, "it holds a lone surrogate, which no JSON text may") from None
+        raise PayloadError(path, "holds a lone surrogate, which no JSON text may") from None
     return value
 
 
 def _number(value: int | float, path: str) -> float:
     if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
-        raise PayloadError(path, "an integer beyond 2^53-1 would lose digits; send it as text")
+        raise PayloadError(path, "is an integer beyond 2^53-1, which would lose digits; send it as text")
     if not math.isfinite(value):
-        raise PayloadError(path, "it is not a finite number")
+        raise PayloadError(path, "must be a finite number")
     return float(value)
 
 

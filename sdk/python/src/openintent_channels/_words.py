@@ -22,9 +22,9 @@ def number(enum: Any, prefix: str, said: str, field_name: str) -> Any:
     """Returns the enum's value for a short word. Raises InvalidArgumentError, which lists the words, for any other."""
     words = _words(enum, prefix)
     if said not in words:
-        problem = f"it must be one of {', '.join(words)}, not {said!r}"
+        problem = f"must be one of {', '.join(words)}, not {said!r}"
         raise InvalidArgumentError(
-            f"{field_name}: {problem}", code="INVALID_ARGUMENT", violations=[Violation(field_name, problem)]
+            f"{field_name} {problem}.", code="INVALID_ARGUMENT", violations=[Violation(field_name, problem)]
         )
     return words[said]
 

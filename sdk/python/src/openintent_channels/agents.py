@@ -23,7 +23,6 @@ from ._membership import Membership
 from ._received import AgentMessage, BlockingAgentMessage, ReceivedMessage
 from ._reporting import Reporting
 from ._runtime import Runtime
-from ._settings import LOCAL_CONNECT_SECONDS
 from ._status_note import StatusNote
 from ._waiting import Waiting
 from .async_client import AsyncChannels, AsyncOpenIntentClient
@@ -196,8 +195,8 @@ class AgentBase:
         connection, rules = client._connection, client._rules
         rules.calls.outage = None  # the agent's log says it
         timeout = options.connect_timeout if said.connect_timeout is None else said.connect_timeout
-        if timeout is None and said.watched and rules.calls.local:
-            timeout = LOCAL_CONNECT_SECONDS
+        if timeout is None and said.watched:
+            timeout = rules.calls.time_to_connect
         log = AgentLog(options.agent_id, rules.calls.address, rules.calls.clock)
         membership = Membership(
             connection, rules.calls, log, options.agent_id, options.role, options.name, options.capabilities,

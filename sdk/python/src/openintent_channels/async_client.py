@@ -28,7 +28,8 @@ class AsyncOpenIntentClient(AsyncChannelCalls):
     server on this machine gets the development key. `ca_file` (OPENINTENT_CA_FILE) names the certificates to trust for TLS,
     in PEM form, in place of the system's. `retry_patience` is how many seconds a call without a deadline of its own is tried
     for while the server is away, until it raises UnavailableError; 30 when absent. `connect_timeout` bounds how many of
-    these seconds pass without a connection. The client connects at the first call. Every method raises the errors of
+    these seconds pass without a connection: 5 when absent, if the server is on this machine and has never answered this
+    client, and else all of them. The client connects at the first call. Every method raises the errors of
     `openintent_channels.errors`.
     """
 

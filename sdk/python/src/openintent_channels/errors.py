@@ -82,9 +82,13 @@ class UnavailableError(OpenIntentError):
     unconnected = False
     """Whether there was no connection, so that the server knows nothing of the call."""
 
+    brief = ""
+    """The text without what the last attempt failed with, for a log that has said that before."""
+
 
 class MessageTimeoutError(OpenIntentError, TimeoutError):
-    """The server says that no response came in time. `message_id` is the request's."""
+    """The server says that no response came in time. `message_id` is the request's, and `cause` says why, such as
+    `NOT_ANSWERED`."""
 
 
 class ChannelClosedError(FailedPreconditionError):

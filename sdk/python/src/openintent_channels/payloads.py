@@ -25,7 +25,7 @@ def encode(value: Any, path: str = "payload") -> dict[str, Any]:
     """Returns the plain object of a payload. Raises PayloadError for what is neither an object nor a typed payload."""
     plain = _plain(value)
     if not isinstance(plain, dict):
-        raise PayloadError(path, f"it must be an object, a dataclass or a pydantic model, not {type(value).__name__}")
+        raise PayloadError(path, f"must be an object, a dataclass or a pydantic model, not {type(value).__name__}")
     return plain
 
 
@@ -69,13 +69,13 @@ def _decode_model(payload: Mapping[str, Any], kind: Any, path: str) -> Any:
         return kind.model_validate(payload)
     except ValueError as error:
         first = error.errors()[0] if hasattr(error, "errors") else {"loc": (), "msg": str(error)}
-        raise PayloadError(".".join([path, *map(str, first["loc"])]), str(first["msg"])) from error
+        raise PayloadError(".".join([path, *map(str, first["loc"])]), f"does not fit: {first['msg']}") from error
 
 
 def _decode_dataclass(value: Any, kind: Any, path: str) -> Any:
     """Reads a dataclass. Missing fields take their defaults, and fields that it does not have are left out."""
     if not isinstance(value, Mapping):
-        raise PayloadError(path, f"it must be an object for {kind.__name__}")
+        raise PayloadError(path, f"must be an object for {kind.__name__}")
     hints = typing.get_type_hints(kind)
     given = {}
     for f in dataclasses.fields(kind):
@@ -84,7 +84,7 @@ def _decode_dataclass(value: Any, kind: Any, path: str) -> Any:
         if f.name in value:
             given[f.name] = _decode_value(value[f.name], hints[f.name], f"{path}.{f.name}")
         elif f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING:
-            raise PayloadError(f"{path}.{f.name}", "it is missing")
+            raise PayloadError(f"{path}.{f.name}", "is missing")
     return kind(**given)
 
 
@@ -98,13 +98,13 @@ def _decode_value(value: Any, hint: Any, path: str) -> Any:
         return _decode_union(value, arguments, path)
     if origin is typing.Literal:
         if value not in arguments:
-            raise PayloadError(path, f"it must be one of {', '.join(map(repr, arguments))}")
+            raise PayloadError(path, f"must be one of {', '.join(map(repr, arguments))}")
         return value
     if origin in (list, tuple, Sequence) or hint in (list, tuple):
         return _decode_list(value, hint, path)
     if origin in (dict, Mapping) or hint is dict:
         if not isinstance(value, Mapping):
-            raise PayloadError(path, "it must be an object")
+            raise PayloadError(path, "must be an object")
         member = arguments[1] if arguments else Any
         return {key: _decode_value(v, member, f"{path}.{key}") for key, v in value.items()}
     if is_typed(hint):
@@ -119,12 +119,12 @@ def _decode_union(value: Any, arguments: tuple[Any, ...], path: str) -> Any:
             return _decode_value(value, candidate, path)
         except PayloadError as error:
             problem = problem or error
-    raise problem or PayloadError(path, "it has none of the forms that its type allows")
+    raise problem or PayloadError(path, "has none of the forms that its type allows")
 
 
 def _decode_list(value: Any, hint: Any, path: str) -> Any:
     if not isinstance(value, (list, tuple)):
-        raise PayloadError(path, "it must be a list")
+        raise PayloadError(path, "must be a list")
     arguments = typing.get_args(hint)
     member = arguments[0] if arguments else Any
     made = [_decode_value(v, member, f"{path}[{i}]") for i, v in enumerate(value)]
@@ -135,14 +135,14 @@ def _decode_scalar(value: Any, hint: Any, path: str) -> Any:
     if hint in (None, type(None)):
         if value is None:
             return None
-        raise PayloadError(path, "it must be null")
+        raise PayloadError(path, "must be null")
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         try:
             return hint(value)
         except ValueError:
-            raise PayloadError(path, f"it must be one of {', '.join(repr(m.value) for m in hint)}") from None
+            raise PayloadError(path, f"must be one of {', '.join(repr(m.value) for m in hint)}") from None
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if hint is int and isinstance(value, bool) or not isinstance(hint, type) or not isinstance(value, hint):
-        raise PayloadError(path, f"it must be {getattr(hint, '__name__', hint)}, not {type(value).__name__}")
+        raise PayloadError(path, f"must be {getattr(hint, '__name__', hint)}, not {type(value).__name__}")
     return value

@@ -326,11 +326,11 @@ def answers_with_text(message: BlockingAgentMessage) -> str:
 
 
 UNFIT = [
-    (asks_for_a_table, "the payload of", "payload.table: it is missing (message m1 from asker)"),
-    (reads_a_table, "the payload of", "payload.table: it is missing (message m1 from asker)"),
+    (asks_for_a_table, "the payload of", "payload.table is missing (message m1 from asker)"),
+    (reads_a_table, "the payload of", "payload.table is missing (message m1 from asker)"),
     (
         answers_with_text, "what the handler returned for",
-        "result: it must be an object, a dataclass or a pydantic model, not str",
+        "result must be an object, a dataclass or a pydantic model, not str.",
     ),
 ]
 

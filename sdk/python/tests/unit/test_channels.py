@@ -94,7 +94,7 @@ def test_a_server_that_stays_away_is_named_when_the_deadline_passes(steps: Any) 
     refused.unconnected = True
     player = Player.of(*[refused] * 50)
     calls = player.calls(address="host:9")
-    with pytest.raises(UnavailableError, match="The server at host:9 was not available within 30 s; .*: refused"):
+    with pytest.raises(UnavailableError, match="The server at host:9 could not be reached within 30 s: refused"):
         player.play(steps(Channels(calls), Intents(calls)))
     assert 20 < player.now < 30
 
@@ -120,7 +120,7 @@ def test_unknown_words_are_refused_before_the_wire() -> None:
     player = Player.of()
     with pytest.raises(InvalidArgumentError, match="options.audti: there is no such option"):
         create(player, {"audti": True})
-    with pytest.raises(InvalidArgumentError, match="member_policy: it must be one of explicit, intent"):
+    with pytest.raises(InvalidArgumentError, match="member_policy must be one of explicit, intent"):
         player.play(Channels(player.calls()).create("i", "talk", [], "everyone", None, None))
 
 

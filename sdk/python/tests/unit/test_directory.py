@@ -81,5 +81,5 @@ def test_the_intent_comes_from_the_argument_or_the_environment() -> None:
     assert resolve(found, "host:9", None, None, None).intent_id == "env"
     assert resolve(found, "host:9", None, None, None, intent_id="given").intent_id == "given"
     assert resolve({"OPENINTENT_INTENT_ID": ""}, "host:9", None, None, None).intent_id is None
-    with pytest.raises(InvalidArgumentError, match="^intent_id: it is empty: give the intent's id"):
+    with pytest.raises(InvalidArgumentError, match="^intent_id is empty: give the intent's id"):
         resolve(found, "host:9", None, None, None, intent_id="")

@@ -44,6 +44,12 @@ def test_each_code_has_its_class(code: str, kind: type[errors.OpenIntentError]) 
     assert (error.code, error.reason) == (code, "SOMETHING_NEW")
 
 
+@pytest.mark.parametrize("reason", ["MESSAGE_TIMEOUT", "NOBODY_THERE"])
+def test_the_cause_says_why_nobody_answered(reason: str) -> None:
+    assert error_of(grpc.StatusCode.UNKNOWN, "text", trailers(info(reason, cause="AWAY"))).cause == "AWAY"
+    assert error_of(grpc.StatusCode.UNKNOWN, "text", trailers(info(reason))).cause is None
+
+
 def test_details_are_read() -> None:
     bad = error_details_pb2.BadRequest(
         field_violations=[error_details_pb2.BadRequest.FieldViolation(field="to", description="it is empty")]

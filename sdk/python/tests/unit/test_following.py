@@ -68,7 +68,7 @@ def test_lost_access_ends_it_with_the_error() -> None:
 
 def test_the_beginning_has_the_patience_of_a_call() -> None:
     player = Player.of(*[away_stream() for _ in range(50)])
-    with pytest.raises(UnavailableError, match="127.0.0.1:50051 was not available within 30 s"):
+    with pytest.raises(UnavailableError, match="127.0.0.1:50051 did not answer within 30 s"):
         follow(player)
     assert player.now < 30
 

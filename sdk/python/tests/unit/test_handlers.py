@@ -84,7 +84,7 @@ def test_a_message_is_given_under_the_name_of_each_of_its_classes(kind: Any) -> 
 
 
 def test_a_payload_of_another_form_is_refused() -> None:
-    with pytest.raises(PayloadError, match=r"payload\.n: it is missing \(message m1 from asker\)") as raised:
+    with pytest.raises(PayloadError, match=r"payload\.n is missing \(message m1 from asker\)") as raised:
         matching(HANDLERS, "c")[0].arguments(asked({}))
     assert (raised.value.agent, raised.value.message_id, raised.value.reason) == ("asker", "m1", "INVALID_PAYLOAD")
     assert raised.value.violations[0].field == "payload.n"

@@ -109,7 +109,7 @@ def test_a_file_of_certificates_turns_tls_on_and_is_trusted(encrypted: str) -> N
 
 
 def test_a_file_without_certificates_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="^ca_file: it must name a file with .*, and it cannot be read: "):
+    with pytest.raises(InvalidArgumentError, match="^ca_file must name a file with .*, and it cannot be read: "):
         OpenIntentClient("host:9", ca_file=tmp_path / "none.pem")
-    with pytest.raises(InvalidArgumentError, match="^OPENINTENT_CA_FILE: it must name .* in PEM form, and .* has none"):
+    with pytest.raises(InvalidArgumentError, match="^OPENINTENT_CA_FILE must name .* in PEM form, and .* has none"):
         resolve({"OPENINTENT_CA_FILE": __file__}, "host:9", None, None, None)

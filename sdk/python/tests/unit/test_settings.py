@@ -52,7 +52,7 @@ def test_the_environment_may_ask_for_tls(text: str, tls: bool) -> None:
 
 
 def test_another_word_than_one_or_zero_for_tls_is_refused() -> None:
-    with pytest.raises(InvalidArgumentError, match="^OPENINTENT_TLS: it must be 1 or 0, not 'on'"):
+    with pytest.raises(InvalidArgumentError, match="^OPENINTENT_TLS must be 1 or 0, not 'on'"):
         resolve({"OPENINTENT_TLS": "on"}, None, None, None, None)
 
 
@@ -64,10 +64,10 @@ NO_ADDRESSES = [
 
 @pytest.mark.parametrize("server", NO_ADDRESSES)
 def test_what_is_no_address_is_refused_with_the_name_of_its_setting(server: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=r"^server: it must be host:port, .* not ") as raised:
+    with pytest.raises(InvalidArgumentError, match=r"^server must be host:port, .* not ") as raised:
         resolve({}, server, None, None, None)
     assert raised.value.violations[0].field == "server"
-    with pytest.raises(InvalidArgumentError, match="^OPENINTENT_SERVER: it must be host:port, "):
+    with pytest.raises(InvalidArgumentError, match="^OPENINTENT_SERVER must be host:port, "):
         resolve({"OPENINTENT_SERVER": server}, None, None, None, None)
 
 
@@ -109,7 +109,7 @@ def test_unknown_settings_are_refused(make: Any) -> None:
 
 @pytest.mark.parametrize("empty", ["", " ", "\n"])
 def test_an_empty_key_or_agent_is_refused(empty: str) -> None:
-    says = "it is empty: give {}, or leave it out, so that the environment decides"
+    says = "is empty: give {}, or leave it out, so that the environment decides"
     with pytest.raises(InvalidArgumentError, match="^agent_id: " + says.format("the agent's id")):
         resolve(ENVIRONMENT, "host:9", None, empty, None)
     with pytest.raises(InvalidArgumentError, match="^api_key: " + says.format("the key")):

@@ -133,7 +133,7 @@ export class Agent {
     this.#options = options;
     this.#tracing = options.tracing ?? installedTracing() ?? noTracing;
     if (options.connectTimeout !== undefined && !(options.connectTimeout > 0)) {
-      throw badField("connect_timeout", "must be a number of seconds above 0");
+      throw badField("connectTimeout", "must be a number of seconds above 0");
     }
     const { id: agentId, server, tls, caFile, apiKey, intentId, clock, logger } = options;
     const tracing = this.#tracing;
@@ -342,6 +342,7 @@ export class Agent {
       unreachable,
       accepted: () => {
         starting.over();
+        this.client.connection.reached();
         this.#receives();
       },
       tookOver: () => presence?.tookOver(),

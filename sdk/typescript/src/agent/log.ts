@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import type { Clock } from "../clock.js";
 import { RecentIds } from "../recent.js";
+import { briefly } from "../server-away.js";
 import type { Received } from "./server.js";
 
 /** Takes what an agent says about itself, a text for each event. `console` is one, and so are most loggers. */
@@ -106,7 +107,7 @@ export class AgentLog {
   }
 
   givesUp(error: unknown): void {
-    this.#say("error", `gives up: ${lineOf(error)}`);
+    this.#say("error", `gives up: ${(this.#awaySince !== null && briefly(error)) || lineOf(error)}`);
   }
 
   /** A message came that no handler takes. Each channel's name is told once. */

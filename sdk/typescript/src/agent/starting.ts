@@ -1,9 +1,6 @@
 import type { Clock } from "../clock.js";
 import { OpenIntentError, tlsFailed } from "../errors.js";
-import { gotNoConnection, stillAway } from "../server-away.js";
-
-/** How long whoever waits for an agent's start waits for a server on this machine that refuses connections, in seconds. */
-export const localConnectTimeout = 5;
+import { gotNoConnection, localConnectTimeout, stillAway } from "../server-away.js";
 
 export interface StartingOptions {
   server: string;

@@ -121,6 +121,11 @@ export class GrpcConnection {
     return { signal: attempt.signal, headers, ...(attempt.timeoutMs !== undefined && { timeoutMs: attempt.timeoutMs }) };
   }
 
+  /** Notes that the server was reached, also without a call of the client. */
+  reached(): void {
+    this.#settings.outage.over();
+  }
+
   /** Whether the server is on this machine. */
   get local(): boolean {
     return this.#settings.start !== undefined;

@@ -65,6 +65,16 @@ test("a question waits for what is left of its time while no attempt can have ar
   );
 });
 
+test("the first attempt at a question waits for what its caller said, however long it took to make", async () => {
+  const clock = new FakeClock();
+  let passed = 0;
+  clock.now = () => (passed += 0.174);
+  const asked: number[] = [];
+  const client = fakeClient({ ask: async ({ timeoutSeconds }) => (asked.push(timeoutSeconds), message("msg_1")) }, clock);
+  await client.ask("chan_1", "data", {}, { timeout: 0.3 });
+  assert.deepEqual(asked, [0.3]);
+});
+
 test("a question to a server that is away is an UnavailableError, which names the request if it is known", async () => {
   const metadata = { message_id: "msg_q" };
   const named = [errorFrom({ code: "UNAVAILABLE", reason: "DATABASE_UNAVAILABLE", message: "", metadata })];

@@ -84,4 +84,6 @@ test("calls without an intent are about the client's own", async () => {
 
   const message = /^intentId is missing: channels.open needs an intent, .* or in OPENINTENT_INTENT_ID\.$/;
   await assert.rejects(fakeClient({}, new FakeClock()).channels.open("desk"), { constructor: InvalidArgumentError, message });
+  const wrong = { constructor: InvalidArgumentError, message: "intentId must be the id of an intent, such as intent.id, and no object." };
+  await assert.rejects(client.channels.open("desk", { id: "other" } as unknown as string), wrong);
 });

@@ -127,3 +127,10 @@ test("an error of the key is one line wherever it is shown", () => {
   assert.equal(inspect(error), "[UnauthenticatedError: This key is not known.]");
   assert.deepEqual([error.code, error.reason], ["UNAUTHENTICATED", "API_KEY_UNKNOWN"]);
 });
+
+test("the refusal of failFast names the option as it is written here", () => {
+  const message = "Nothing was sent; leave fail_fast out to send it anyway.";
+  const error = errors.errorFrom({ code: "FAILED_PRECONDITION", reason: "NOBODY_THERE", message, metadata: { cause: "AWAY" } });
+  assert.equal(error.message, "Nothing was sent; leave failFast out to send it anyway.");
+  assert.equal(error.metadata["cause"], "AWAY");
+});

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { inspect } from "node:util";
 import { errorFrom, UnavailableError, type Failure, type OpenIntentError } from "../../src/errors.js";
 import { backoff, newKey, withRetry, type RetryOptions } from "../../src/retry.js";
 import { notConnected } from "../../src/server-away.js";
@@ -53,6 +54,36 @@ test("a time to connect bounds a call that gets no connection, and no other", as
   assert.ok(clock.now() <= 3_000);
   await assert.rejects(call(notConnected("no"), 1), { message: `${away} 1 s: no` });
   await assert.rejects(call(lost()), /did not answer within 30 s/);
+});
+
+test("nobody starts to listen on this machine, unless somebody was there", async () => {
+  const place = { server: serverName, start: "openintent serve" };
+  const called = (outage: Outage, error: Error | null, connectTimeout?: number): Promise<void> =>
+    withRetry({ clock: new FakeClock(), server: serverName, connectTimeout, outage }, {}, async () => {
+      if (error !== null) {
+        throw error;
+      }
+    });
+  const refused = notConnected("connect ECONNREFUSED", undefined, place);
+  const never = new Outage(serverName, null);
+  await assert.rejects(called(never, refused), { message: /could not be reached within 5 s: Nobody listens/ });
+  await assert.rejects(called(never, refused, 60), { message: /could not be reached within 30 s/ });
+  await assert.rejects(called(never, notConnected("ECONNREFUSED")), { message: /could not be reached within 30 s/ }, "elsewhere");
+  await called(never, null);
+  await assert.rejects(called(never, refused), { message: /could not be reached within 30 s/ });
+  const refusing = new Outage(serverName, null);
+  await assert.rejects(called(refusing, errorFrom({ code: "NOT_FOUND", reason: "CHANNEL_NOT_FOUND", message: "no" })));
+  await assert.rejects(called(refusing, refused), { message: /could not be reached within 30 s/ });
+});
+
+test("an error of a server that is away says everything once", async () => {
+  const refused = notConnected("connect ECONNREFUSED", new Error("ECONNREFUSED"), { server: serverName, start: "openintent serve" });
+  const thrown: unknown = await retried(new FakeClock(), {}, async () => {
+    throw refused;
+  }).catch((error: unknown) => error);
+  const printed = inspect(thrown);
+  assert.equal(printed.split("Nobody listens").length, 2, printed);
+  assert.doesNotMatch(printed, /reason|metadata|violations|messageId|retryDelayMs|cause/);
 });
 
 test("a client says once that it cannot reach its server, until a call succeeds", async () => {

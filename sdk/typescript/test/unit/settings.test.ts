@@ -153,7 +153,7 @@ test("an empty agent or key is refused, and says what to do", () => {
     }
   }
   assert.throws(() => new OpenIntentClient({ connectTimeout: 0 }), /connectTimeout must be a number of seconds above 0/);
-  assert.throws(() => new Agent({ id: "a", connectTimeout: -1 }), /connect_timeout must be a number of seconds above 0/);
+  assert.throws(() => new Agent({ id: "a", connectTimeout: -1 }), /connectTimeout must be a number of seconds above 0/);
 });
 
 test("misspelt variables are told once", () => {

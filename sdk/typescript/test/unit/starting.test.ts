@@ -53,7 +53,8 @@ test("a time to connect ends the run of an agent", async () => {
   const failed = assert.rejects(agent.started(), { constructor: UnavailableError, message });
   await assert.rejects(running, { constructor: UnavailableError, message });
   await failed;
-  assert.equal(logger.lines.at(-1), `error agent me gives up: ${message}`);
+  assert.equal(logger.lines.at(-1), `error agent me gives up: The server at ${serverName} could not be reached within 8 s`);
+  assert.equal(logger.lines.filter((line) => line.includes(nobody)).length, 1, "the log says it once");
 });
 
 test("an agent that has started is not ended by its time to connect", async () => {

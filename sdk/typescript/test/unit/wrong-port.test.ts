@@ -82,7 +82,7 @@ test("a server that nobody started is away, over gRPC and over REST", { timeout:
     const meet = async (call: (client: Client) => Promise<unknown>): Promise<void> => {
       const clock = new FailureClock(200_000);
       const logger = new RecordingLogger();
-      const options = { clock, logger };
+      const options = { clock, logger, connectTimeout: 600 };
       const client = name === server ? new OpenIntentClient({ server, ...options }) : new RestClient({ url: name, ...options });
       await assert.rejects(call(client), { constructor: UnavailableError, message });
       assert.equal(clock.now(), 600_000, "it was tried again while there was time");
