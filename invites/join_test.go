@@ -142,13 +142,13 @@ func TestAKeyIsNotRevokedAsAnInvite(t *testing.T) {
 // An invite takes room from the key that stands for it, also from one that takes it over.
 func TestAnInviteThatIsTakenOverNeedsRoom(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
-		make := func(key string) (string, error) {
+		invite := func(key string) (string, error) {
 			issued, err := h.CreateInvite(alice(key), &openintentv1.CreateInviteRequest{ChannelId: h.channel, MaxAgents: proto.Int32(600)})
 			return issued.GetInvite().GetId(), err
 		}
-		first, err := make("one")
+		first, err := invite("one")
 		require.NoError(t, err)
-		_, err = make("another")
+		_, err = invite("another")
 		require.NoError(t, err)
 		_, err = h.UpdateInvite(alice("another"), &openintentv1.UpdateInviteRequest{ChannelId: h.channel, InviteId: first})
 		require.Equal(t, "TOO_MANY_INVITES", fault.From(err).Reason)

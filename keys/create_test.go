@@ -156,7 +156,7 @@ func TestLiveKeysAreBounded(t *testing.T) {
 		requireFault(t, err, fault.Quota, "TOO_MANY_KEYS")
 		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error { // an invite takes no place of a key
 			return tx.Pipeline(database.Statement{
-				SQL: "UPDATE api_keys SET channel_id = 'ch_1', intent_no = 1, max_agents = 1, invited_by = 'a', invited_by_key = 'b' WHERE key_id = ?",
+				SQL:  "UPDATE api_keys SET channel_id = 'ch_1', intent_no = 1, max_agents = 1, invited_by = 'a', invited_by_key = 'b' WHERE key_id = ?",
 				Args: []any{key + "-2"},
 			})
 		}))
