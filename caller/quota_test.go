@@ -38,6 +38,10 @@ func TestQuotaRefuses(t *testing.T) {
 	require.NotZero(t, refusal.RetryAfter)
 	require.Equal(t, map[string]string{"messages_per_second": "1", "bytes_per_second": "1000"}, refusal.Metadata)
 
+	oneBound := NewQuota(Rates{MessagesPerSecond: 1})
+	require.NoError(t, oneBound.Take(1))
+	require.Equal(t, map[string]string{"messages_per_second": "1"}, fault.From(oneBound.Take(1)).Metadata, "only what is bounded is named")
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, NewQuota(Rates{}).Await(ctx, 1), "nothing to wait for")

@@ -1,6 +1,7 @@
 package attention
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -287,6 +288,8 @@ func TestAcknowledgements(t *testing.T) {
 		`{"text":{"text":"thanks"}}`:               false,
 		`{"note":"thanks"}`:                        false,
 		`{}`:                                       false,
+		`{"text":"` + strings.Repeat("ok. ", longestAcknowledgement/4) + `"}`:  true,
+		`{"text":"` + strings.Repeat("ok. ", longestAcknowledgement/4) + `."}`: false,
 	} {
 		require.Equal(t, want, isAcknowledgement(&message.Message{Payload: []byte(payload)}), payload)
 	}

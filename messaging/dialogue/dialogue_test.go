@@ -85,6 +85,27 @@ func TestAClockThatIsSetBackEndsABrake(t *testing.T) {
 	}
 	require.True(t, d.stands(at-time.Second.Microseconds(), within))
 	require.False(t, d.stands(at-within, within))
+	require.True(t, d.stands(at-within+1, within))
+	require.True(t, d.stands(at+within-1, within))
+	require.False(t, d.stands(at+within, within))
+}
+
+// What was said a brake's time ago does not count any more, for either agent and for the budget.
+func TestADialogueForgetsWhatWasSaidABrakesTimeAgo(t *testing.T) {
+	within := BrakeTime.Microseconds()
+	for name, test := range map[string]struct {
+		last     [2]int64
+		oldest   int64
+		exceeded bool
+	}{
+		"all of it just now": {[2]int64{within + 1, within + 1}, within + 1, true},
+		"the first agent":    {[2]int64{within, within + 1}, within + 1, false},
+		"the second agent":   {[2]int64{within + 1, within}, within + 1, false},
+		"the oldest message": {[2]int64{within + 1, within + 1}, within, false},
+	} {
+		d := Dialogue{agents: [2]string{"alice", "bob"}, last: test.last, turns: []int64{test.oldest, 2 * within}}
+		require.Equal(t, test.exceeded, d.exceeded(2*within, within), name)
+	}
 }
 
 func TestABrakeHoldsBackWhatTwoAgentsExchangeBeyondTheBudget(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/caller"
 	"openintent/jsonvalue"
 	"openintent/messaging/message"
 )
@@ -68,6 +69,13 @@ func TestNamesAreFoundInATextAsWholeWords(t *testing.T) {
 	} {
 		require.Equal(t, names, message.WordsWithAt(payloadOf("text", text)), "%q", text)
 	}
+}
+
+// A name has as many characters as an agent's id with the prefix of a role, and none more.
+func TestTheLongestName(t *testing.T) {
+	longest := strings.Repeat("ä", len(caller.RolePrefix)+caller.MaxNameLength)
+	require.Equal(t, []string{longest}, message.WordsWithAt(payloadOf("text", "@"+longest)))
+	require.Empty(t, message.WordsWithAt(payloadOf("text", "@"+longest+"ä")))
 }
 
 func TestNamesAreFoundInTheTextsOfAPayload(t *testing.T) {
