@@ -128,7 +128,7 @@ func lockFile(path string) (*fileLock, error) {
 }
 
 func heldByOther(path string) error {
-	return fmt.Errorf("another process has %s open; SQLite serves one process at a time, PostgreSQL several", path)
+	return fmt.Errorf("another process has %s open, perhaps a server; stop it first, because SQLite serves one process at a time (PostgreSQL serves several)", path)
 }
 
 // coverContents makes the lock cover the database's file, whatever its name is for others.

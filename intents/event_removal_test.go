@@ -250,12 +250,13 @@ func (m *removalModel) pass(t *rapid.T) {
 
 // crash fails a commit of a sweep, before or after it is stored.
 func (m *removalModel) crash(t *rapid.T) {
-	if rapid.Bool().Draw(t, "stored") {
+	stored, sweeper := rapid.Bool().Draw(t, "stored"), m.any(t) // a draw may end the run, and must not leave a fault to the next one
+	if stored {
 		m.faults.FailAfter(1)
 	} else {
 		m.faults.FailBefore(1)
 	}
-	_ = m.any(t).SweepEvents(context.Background())
+	_ = sweeper.SweepEvents(context.Background())
 	m.faults.FailAfter(0)
 	m.faults.FailBefore(0)
 }

@@ -98,8 +98,8 @@ func TestALoopOutlivesItsTurns(t *testing.T) {
 
 // Stop ends the context of a turn under way and waits until the turn has returned.
 func TestStopWaitsForTheTurn(t *testing.T) {
-	begun, returned := make(chan struct{}), false
-	l := New("testing", time.Hour, slog.New(slog.DiscardHandler), func(ctx context.Context) error {
+	begun, returned, written := make(chan struct{}), false, &record{}
+	l := New("testing", time.Hour, slog.New(slog.NewTextHandler(written, nil)), func(ctx context.Context) error {
 		close(begun)
 		<-ctx.Done()
 		returned = true
@@ -113,6 +113,7 @@ func TestStopWaitsForTheTurn(t *testing.T) {
 	l.Stop()
 	require.True(t, returned)
 	l.Stop()
+	require.Empty(t, written.String(), "what Stop interrupts has not failed")
 }
 
 // A loop that slows down logs the first of several failures and the success after them, and keeps turning.
@@ -143,6 +144,34 @@ func TestALoopThatSlowsDownSaysOnceThatItFails(t *testing.T) {
 	require.Equal(t, 2, strings.Count(written.String(), "it failed"))
 	require.Equal(t, 2, strings.Count(written.String(), "succeeds again"))
 	require.Contains(t, written.String(), "failures=3")
+}
+
+// A loop that slows down turns more seldom after failures, and as often as before once the work has succeeded. The pauses after the next
+// failures begin short.
+func TestALoopThatSlowsDownSetsItsPace(t *testing.T) {
+	l := New("testing", time.Nanosecond, slog.New(slog.DiscardHandler), nil).Slowing(time.Hour)
+	ticker := time.NewTicker(time.Nanosecond)
+	defer ticker.Stop()
+	turns := func(what string) {
+		t.Helper()
+		select {
+		case <-ticker.C:
+		case <-time.After(patience):
+			require.Fail(t, "no turn came", what)
+		}
+	}
+	for range 64 { // until the pause is the longest
+		l.conclude(errors.New("it failed"), ticker)
+	}
+	select {
+	case <-ticker.C:
+		require.Fail(t, "it turns as often as before")
+	default:
+	}
+	l.conclude(nil, ticker)
+	turns("after a success")
+	l.conclude(errors.New("it failed again"), ticker)
+	turns("after the first failure of another series")
 }
 
 func TestPausesGrowUpToTheLongest(t *testing.T) {

@@ -119,6 +119,8 @@ func TestAThreadIsThatOfTheParent(t *testing.T) {
 		named := h.send(t, "bob", given)
 		require.Equal(t, question.GetId(), named.GetParentId())
 		require.Equal(t, question.GetId(), named.GetThreadId())
+		_, err := h.messaging.ReplyMessage(as("bob"), &replyRequest{ChannelId: id})
+		require.ErrorContains(t, err, "message_id: name the request that this answers")
 		replied, err := h.messaging.ReplyMessage(as("bob"), &replyRequest{
 			ChannelId: id, MessageId: question.GetId(), ParentId: &question.Id, Payload: content("named"),
 		})

@@ -83,6 +83,10 @@ func TestWhatIsCopiedIsNotDeleted(t *testing.T) {
 		faulttest.Require(t, err, fault.Conflict, "AUDITED")
 		free := h.say(t, "alice", id, "not copied")
 		h.erase(t, "alice", free)
+		early := h.say(t, "alice", id, "not copied either")
+		h.setAudit(t, id, true)
+		_, err = h.tryDelete(as("alice"), early)
+		faulttest.Require(t, err, fault.Conflict, "AUDITED") // on an audited channel nothing is deleted
 		require.Equal(t, "copied", textOf(h.get(t, id, sent.GetId())))
 	})
 }

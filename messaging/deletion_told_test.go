@@ -87,3 +87,17 @@ func TestTheDeletionOfWhatWasNotShownIsNotTold(t *testing.T) {
 		require.Empty(t, h.told(t, "carol", id, answered.GetId()))
 	})
 }
+
+// A departure ends the requests to the agent at once, though its work is not done yet. So it is not told of a deletion that comes after it.
+func TestTheDeletionOfWhatADepartureEndedIsNotTold(t *testing.T) {
+	eachFaultyEngine(t, func(t *testing.T, h *house, f *faults) {
+		s := h.sceneOf(t)
+		h.interrupted(t, f)
+		h.clock.Advance(time.Second)
+		h.erase(t, "alice", s.open)
+		h.clock.Advance(time.Second)
+		h.register(t, "bob", "tester")
+		require.Empty(t, h.told(t, "bob", s.asked, s.open.GetId()))
+		require.Equal(t, []string{"message_deleted"}, h.told(t, "alice", s.asked, s.open.GetId()))
+	})
+}

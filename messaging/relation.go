@@ -97,8 +97,9 @@ func (s *Service) bonds(tx *database.Tx, recipient string, q pileQuestion) (map[
 	bonds := make(map[int64]bond)
 	var intentNos []int64
 	doing, doers := tx.In("c.created_by", q.doers)
+	// A deleted channel has no members any more.
 	listed := "EXISTS (SELECT 1 FROM members b JOIN channels c ON c.intent_no = b.intent_no AND c.channel_no = b.channel_no" +
-		" WHERE b.agent_id = ? AND b.intent_no = j.intent_no AND c.deleted_at IS NULL AND NOT (" + doing + "))"
+		" WHERE b.agent_id = ? AND b.intent_no = j.intent_no AND NOT (" + doing + "))"
 	const tied = "EXISTS (SELECT 1 FROM intents i WHERE i.intent_no = j.intent_no AND i.created_by = ?)" +
 		" OR EXISTS (SELECT 1 FROM assignments a WHERE a.intent_no = j.intent_no AND a.agent_id = ?)" +
 		" OR EXISTS (SELECT 1 FROM access_entries x WHERE x.intent_no = j.intent_no AND x.principal_id = ?)" +

@@ -20,10 +20,13 @@ type readiness struct {
 	PID   int    `json:"pid"`
 }
 
-// remove removes the file, also one that a server left behind that was killed.
+// remove removes the file, also one that a server left behind that was killed. It fails if the file's folder does not exist.
 func (f readyFile) remove() error {
 	if f == "" {
 		return nil
+	}
+	if _, err := os.Stat(filepath.Dir(string(f))); err != nil {
+		return fmt.Errorf("the ready file cannot be written, because its folder %s does not exist or cannot be entered", filepath.Dir(string(f)))
 	}
 	if err := os.Remove(string(f)); !errors.Is(err, fs.ErrNotExist) && err != nil {
 		return fmt.Errorf("the ready file cannot be removed: %w", err)

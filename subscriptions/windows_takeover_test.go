@@ -61,8 +61,10 @@ func TestWindowsSurviveTakeovers(t *testing.T) {
 			m.run(t, r)
 			m.settle(t, r)
 		})
-		require.Positive(t, digests.Load())
-		require.Positive(t, composed.Load())
+		if !testing.Short() { // two random histories need not have both
+			require.Positive(t, digests.Load())
+			require.Positive(t, composed.Load())
+		}
 	}, restless)
 }
 

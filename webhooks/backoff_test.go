@@ -49,6 +49,7 @@ func TestRetryAfterIsReadInBothForms(t *testing.T) {
 		"3600":                    time.Hour,
 		"3601":                    time.Hour,
 		"99999999999999999999999": time.Hour,
+		"9999999999":              time.Hour, // as nanoseconds, that is too much for a Duration
 		now.Add(90 * time.Second).Format(http.TimeFormat):             90 * time.Second,
 		now.Add(90 * time.Second).Format(time.ANSIC):                  90 * time.Second,
 		now.Add(-90 * time.Second).Format(http.TimeFormat):            0,

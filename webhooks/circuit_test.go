@@ -88,7 +88,10 @@ func TestPostsFromBeforeTheOpeningDoNotLengthenThePause(t *testing.T) {
 	c.settle(early, succeeded, noon.Add(firstPause))
 	assert.Zero(t, c.waiting(noon.Add(firstPause)), "a success always closes the circuit")
 	c.settle(probe, failed, noon.Add(firstPause))
-	assert.Zero(t, c.waiting(noon.Add(firstPause)))
+	for range failuresToOpen - 1 {
+		fail(t, c, noon.Add(firstPause))
+	}
+	assert.Zero(t, c.waiting(noon.Add(firstPause)), "the probe of before the success does not count among the failures after it")
 }
 
 func TestAProbeThatWasGivenUpLeavesRoomForAnother(t *testing.T) {

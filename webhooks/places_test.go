@@ -13,11 +13,13 @@ import (
 )
 
 func TestEndpointsThatFailDoNotTakeThePlacesOfOthers(t *testing.T) {
-	var broken atomic.Bool
-	broken.Store(true)
+	var posts atomic.Int32
 	arrived := make(chan struct{})
 	hanging := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if broken.CompareAndSwap(true, false) {
+		switch posts.Add(1) {
+		case 1:
+			return
+		case 2:
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		}
@@ -29,6 +31,7 @@ func TestEndpointsThatFailDoNotTakeThePlacesOfOthers(t *testing.T) {
 	s := newSender(t, Config{AllowedNetworks: local})
 	assert.True(t, s.Post(t.Context(), to(healthy.URL)).Delivered)
 	s.working, s.failing = make(chan struct{}, 1), make(chan struct{}, 1)
+	assert.True(t, s.Post(t.Context(), to(hanging.URL)).Delivered, "it worked once")
 	assert.Equal(t, http.StatusBadGateway, s.Post(t.Context(), to(hanging.URL)).Status)
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -95,7 +98,12 @@ func TestPostsToOneEndpointAreBounded(t *testing.T) {
 	assert.True(t, s.Post(t.Context(), to(other.URL)).Delivered, "a full endpoint does not delay another")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	assert.True(t, s.Post(ended, to(server.URL)).Held)
+	gone := to(server.URL)
+	gone.Body = func(context.Context) []byte {
+		assert.Fail(t, "a body is made only once there is a place")
+		return nil
+	}
+	assert.True(t, s.Post(ended, gone).Held)
 	close(proceed)
 	posts.Wait()
 	assert.EqualValues(t, Concurrency, most.Load())
@@ -128,4 +136,29 @@ func TestABodyIsMadeWhenThereIsAPlace(t *testing.T) {
 	posts.Wait()
 	assert.Empty(t, arrived)
 	assert.Zero(t, s.Held(server.URL), "the circuit learns nothing about the endpoint")
+}
+
+// Who gives up waiting for a place among all posts gives back the place at its endpoint.
+func TestWhoFindsNoPlaceAmongAllKeepsNoneAtItsEndpoint(t *testing.T) {
+	s := newSender(t, Config{AllowedNetworks: local})
+	s.failing = make(chan struct{}) // there is no place
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	one := s.endpoint("one")
+	for range 100 { // some of these get the first place
+		_, entered := s.enter(ended, one)
+		assert.False(t, entered)
+		assert.Empty(t, one.places)
+	}
+}
+
+// Of many endpoints, those stay in memory that were used last.
+func TestAnEndpointThatIsUsedIsNotForgotten(t *testing.T) {
+	s := newSender(t, Config{AllowedNetworks: local})
+	s.endpoints.Resize(2)
+	first := s.endpoint("first")
+	s.endpoint("second")
+	s.endpoint("first")
+	s.endpoint("third")
+	assert.Same(t, first, s.endpoint("first"))
 }

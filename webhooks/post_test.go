@@ -22,6 +22,9 @@ import (
 // local allows the addresses that tests can reach.
 const local = "127.0.0.0/8"
 
+// patience is how long a test waits for what must happen.
+const patience = 30 * time.Second
+
 // nowhere is the sentence for names that cannot be resolved and for names with an internal address. It does not reveal which of
 // the two a name is.
 const nowhere = "The endpoint's name could not be resolved, or its address is private or reserved and not allowed here."
@@ -102,6 +105,7 @@ func TestAPostIsSignedAndDelivered(t *testing.T) {
 
 func TestWhatEndpointsAnswerIsJudgedByItsStatus(t *testing.T) {
 	for status, expected := range map[int]Result{
+		300: {Problem: "The endpoint answered 300; redirects are not followed."},
 		304: {Problem: "The endpoint answered 304; redirects are not followed."},
 		400: {Problem: "The endpoint answered 400."},
 		404: {Problem: "The endpoint answered 404."},
@@ -204,8 +208,16 @@ func TestTheStatusDecidesWhateverBecomesOfTheBody(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSender(t, Config{AllowedNetworks: local, Timeout: time.Minute})
-			assert.Equal(t, Result{Delivered: true, Status: 200}, s.Post(t.Context(), to(raw(t, speak))))
+			s := newSender(t, Config{AllowedNetworks: local, Timeout: time.Hour})
+			posted := make(chan Result, 1)
+			rawURL := raw(t, speak)
+			go func() { posted <- s.Post(t.Context(), to(rawURL)) }()
+			select {
+			case result := <-posted:
+				assert.Equal(t, Result{Delivered: true, Status: 200}, result)
+			case <-time.After(patience):
+				assert.Fail(t, "the post waits for the end of the body")
+			}
 		})
 	}
 }
@@ -236,6 +248,10 @@ func TestANameThatLeadsToAReservedAddressIsRefusedWhenConnecting(t *testing.T) {
 	dialer.Control = s.guard.control
 	assert.True(t, s.Post(t.Context(), to(rawURL)).Delivered)
 	assert.True(t, reached.Load())
+
+	// A Sender connects with the guard of its configuration.
+	_, err = newSender(t, Config{}).transport.DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+	assert.ErrorIs(t, err, errForbidden)
 }
 
 // answerLoopback is a name server on one connection, which resolves every name to 127.0.0.1.
@@ -342,21 +358,34 @@ func TestAFailingEndpointIsLeftAloneAndFoundAgain(t *testing.T) {
 	assert.Zero(t, s.Held(server.URL))
 }
 
+// An endpoint that refuses single posts works. One that says that it has too much to do, or that it is broken, is left alone.
 func TestRefusalsOfSinglePostsDoNotOpenTheCircuit(t *testing.T) {
-	server := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
-	s := newSender(t, Config{AllowedNetworks: local})
-	for range 2 * failuresToOpen {
-		assert.False(t, s.Post(t.Context(), to(server.URL)).Held)
+	for status, opens := range map[int]bool{302: false, 400: false, 404: false, 410: false, 499: false, 429: true, 500: true, 503: true} {
+		server := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+		s := newSender(t, Config{AllowedNetworks: local})
+		for range failuresToOpen {
+			assert.False(t, s.Post(t.Context(), to(server.URL)).Held, status)
+		}
+		assert.Equal(t, opens, s.Post(t.Context(), to(server.URL)).Held, status)
 	}
 }
 
 func TestAPostWhoseCallerLeavesSaysNothingAboutTheEndpoint(t *testing.T) {
-	rawURL := raw(t, untilClosed)
+	arrived := make(chan struct{})
+	rawURL := raw(t, func(c net.Conn) {
+		arrived <- struct{}{}
+		untilClosed(c)
+	})
 	s := newSender(t, Config{AllowedNetworks: local})
 	for range 2 * failuresToOpen {
 		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan Result)
+		done := make(chan Result, 1)
 		go func() { done <- s.Post(ctx, to(rawURL)) }()
+		select {
+		case <-arrived: // so the post is under way when its caller leaves
+		case result := <-done:
+			require.Fail(t, "the endpoint is left alone", result.Problem)
+		}
 		cancel()
 		assert.True(t, (<-done).Held)
 	}

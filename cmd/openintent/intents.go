@@ -17,6 +17,7 @@ type intentsCommand struct {
 	Create intentCreateCommand `cmd:"" help:"Create an intent and print its id."`
 	Show   intentShowCommand   `cmd:"" help:"Show an intent."`
 	Status intentStatusCommand `cmd:"" help:"Change an intent's status."`
+	Grant  intentGrantCommand  `cmd:"" help:"Let agents into an intent that is closed to them."`
 }
 
 // intentListCommand lists intents.

@@ -58,6 +58,7 @@ func TestAServerStopsThatCannotWriteItsReadyFile(t *testing.T) {
 	folder := t.TempDir()
 	did := at(t, "", "serve", "--http-addr=127.0.0.1:0", "--grpc-addr=127.0.0.1:0", "--ready-file", filepath.Join(folder, "none", "ready"),
 		"--database-url=sqlite:"+filepath.Join(folder, "data.db"))
-	require.Equal(t, exitFailed, did.exit)
-	require.Contains(t, did.stderr, "openintent: the ready file cannot be written")
+	require.Equal(t, exitUsage, did.exit)
+	require.Contains(t, did.stderr, "openintent: the ready file cannot be written, because its folder")
+	require.NoFileExists(t, filepath.Join(folder, "data.db"))
 }

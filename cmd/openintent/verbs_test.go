@@ -194,6 +194,11 @@ func TestIntentsAgentsAndEvents(t *testing.T) {
 		id := idForm.FindString(alice.does(t, "intents"))
 		require.Contains(t, alice.does(t, "intents", "status", id, "completed", "--reason", "done"), "status   completed")
 		require.Contains(t, alice.does(t, "intents", "show", id), "title    Research")
+		closed := alice.does(t, "intents", "create", "Secret", "--status", "active", "--default-policy", "closed")
+		bob.refused(t, exitRefused, "intents", "show", closed)
+		require.Empty(t, alice.does(t, "intents", "grant", closed, "bob", "carol", "--permission", "read"))
+		require.Contains(t, bob.does(t, "intents", "show", closed), "title    Secret")
+		bob.refused(t, exitRefused, "intents", "grant", closed, "dora")
 		require.Equal(t, `SEQUENCE TIME TYPE ACTOR PAYLOAD
 1 TIME intent_created alice {"status":"active","title":"Research"}`, squeezed(masked(alice.does(t, "events", "--after", "0", "--limit", "1"))))
 		require.Equal(t, "events verified: 2", alice.does(t, "events", "verify"))

@@ -53,6 +53,10 @@ var (
 	errLost     = &ended{closing{websocket.StatusPolicyViolation, "NO_ANSWER: the harness gave no sign of life."}}
 )
 
+// errLeft is why the calls of a connection are over that the harness has closed. It is a cancellation like any other: the error of reading
+// the socket, such as io.EOF, would look as if the database had been lost.
+var errLeft = fmt.Errorf("the harness has left: %w", context.Canceled)
+
 // refusedBy is the end of a connection that the contract ended.
 func refusedBy(err error) *ended {
 	refusal := doors.RefusalOf(err)
@@ -73,9 +77,13 @@ func (d *Door) serve(ctx context.Context, caller *doors.Caller, w wire) error {
 	c.working.Go(func() { c.closeAtEnd(ctx) })
 	patience := time.AfterFunc(d.times.initialize, func() { end(errSilent) })
 	err := c.readAll(ctx, patience)
-	end(err)
-	c.working.Wait()
 	var why *ended
+	if errors.As(err, &why) {
+		end(why)
+	} else {
+		end(errLeft)
+	}
+	c.working.Wait()
 	if cause := context.Cause(ctx); errors.As(cause, &why) {
 		c.log.Info("a C2A connection was ended", "because", why.why.reason)
 		return why

@@ -26,6 +26,8 @@ type contract struct {
 	deliveries   chan *openintentv1.SubscriptionDelivery
 	refusal      chan error
 	acknowledged chan int64
+	// ended has why the stream of deliveries was over.
+	ended chan error
 }
 
 func (c *contract) CreateSubscription(
@@ -69,6 +71,7 @@ func (p *played) Recv() (*openintentv1.SubscriptionDelivery, error) {
 	case err := <-p.contract.refusal:
 		return nil, err
 	case <-p.ctx.Done():
+		p.contract.ended <- context.Cause(p.ctx)
 		return nil, status.FromContextError(p.ctx.Err()).Err()
 	}
 }
@@ -80,7 +83,8 @@ type line struct {
 	stuck  chan struct{}
 	deaf   error
 	closed chan closing
-	gone   chan struct{}
+	// gone is closed by the door, and left by the harness.
+	gone, left chan struct{}
 }
 
 func (l *line) read(context.Context) ([]byte, func(), error) {
@@ -88,6 +92,8 @@ func (l *line) read(context.Context) ([]byte, func(), error) {
 	case text := <-l.in:
 		return text, func() {}, nil
 	case <-l.gone:
+		return nil, nil, io.EOF
+	case <-l.left:
 		return nil, nil, io.EOF
 	}
 }
@@ -117,9 +123,11 @@ func served(t *testing.T, of times, play func(c *contract, l *line)) closing {
 	t.Helper()
 	c := &contract{
 		deliveries: make(chan *openintentv1.SubscriptionDelivery, 100), refusal: make(chan error, 1), acknowledged: make(chan int64, 100),
+		ended: make(chan error, 1),
 	}
 	l := &line{
 		in: make(chan []byte, 100), out: make(chan []byte, 100), stuck: make(chan struct{}), closed: make(chan closing, 1), gone: make(chan struct{}),
+		left: make(chan struct{}),
 	}
 	door := New(Config{})
 	door.times = of
@@ -186,6 +194,24 @@ func TestWhyConnectionsEnd(t *testing.T) {
 			require.Equal(t, given.reason, served(t, of, given.play).reason)
 		})
 	}
+}
+
+// The calls of a harness that leaves are cancelled. How its socket ended is nobody's failure.
+func TestCallsOfAHarnessThatLeavesAreCancelled(t *testing.T) {
+	var of *contract
+	require.Empty(t, served(t, long, func(c *contract, l *line) {
+		of = c
+		l.in <- []byte(hello)
+		c.deliveries <- toBob(1)
+		go func() {
+			<-l.out // the answer to the first request
+			<-l.out // the delivery
+			close(l.left)
+		}()
+	}).reason)
+	cause := <-of.ended
+	require.ErrorIs(t, cause, context.Canceled)
+	require.NotErrorIs(t, cause, io.EOF)
 }
 
 // A result acknowledges a delivery, once; an error does not, and neither does an answer to what nobody asked. The door itself

@@ -108,6 +108,9 @@ func (d *Draft) Check(maxPayloadBytes int) error {
 	if d.MessageType != message.TypeResponse && d.CorrelationID != "" {
 		return fault.BadField("correlation_id", "only a response has one; leave it out or send message_type response")
 	}
+	if d.Replying && d.CorrelationID == "" {
+		return fault.BadField("message_id", "name the request that this answers")
+	}
 	if d.MessageType == message.TypeResponse && d.CorrelationID == "" {
 		return fault.BadField("correlation_id", "a response must name the request that it answers")
 	}
