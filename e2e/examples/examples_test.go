@@ -110,7 +110,7 @@ func TestTheProgramsOfThePages(t *testing.T) {
 }
 
 // The page for coding agents shows an agent that runs until it is stopped, and a program that asks it and branches on what
-// goes wrong. mypy finds nothing wrong with them, and they do what the page says.
+// goes wrong. They do what the page says.
 func TestTheProgramsForCodingAgents(t *testing.T) {
 	const document = "docs/for-coding-agents.md"
 	installed := withPython(t)
@@ -119,13 +119,9 @@ func TestTheProgramsForCodingAgents(t *testing.T) {
 	whole, ending := behind("## An agent that answers", "python"), behind("## An agent that runs for ever", "python")
 	agent, _, found := strings.Cut(whole, "async def main()")
 	require.True(t, found)
-	for name, program := range map[string]string{"whole.py": whole, "summer.py": agent + ending, "asking.py": behind("## A program that asks", "python")} {
+	for name, program := range map[string]string{"summer.py": agent + ending, "asking.py": behind("## A program that asks", "python")} {
 		require.NoError(t, os.WriteFile(filepath.Join(installed.folder, name), []byte(program), 0o600))
 	}
-
-	checker := harness.Prepare(t, root, "scripts/python-env.sh", "python-sdk", "sdk/python/requirements-test.txt")
-	interpreter := installed.output(t, "which python")
-	installed.output(t, checker+" -m mypy --strict --python-executable "+strings.TrimSpace(interpreter)+" whole.py summer.py asking.py")
 
 	server := []string{"OPENINTENT_SERVER=" + h.GRPCAddress(), "OPENINTENT_API_KEY=" + harness.Key}
 	// The agent says in its log that it receives.

@@ -219,8 +219,12 @@ const byCode: Partial<Record<Code, ErrorClass>> = {
 /** Makes the error for a failure, of the class for its reason or, where there is none, for its code. */
 export function errorFrom(failure: Failure): OpenIntentError {
   const known = byReason[failure.reason ?? ""] ?? byCode[failure.code] ?? OpenIntentError;
-  // The server names the option as the contract does.
-  return new known(failure.reason === "NOBODY_THERE" ? { ...failure, message: failure.message.replace("fail_fast", "failFast") } : failure);
+  return new known(inThisLanguage(failure));
+}
+
+/** The server names an option as the contract does. */
+function inThisLanguage(failure: Failure): Failure {
+  return failure.reason === "NOBODY_THERE" ? { ...failure, message: failure.message.replace("fail_fast", "failFast") } : failure;
 }
 
 /** The reasons of the errors for an address where a server's other face listens: trying again does not help. */

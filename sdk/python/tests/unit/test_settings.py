@@ -73,7 +73,7 @@ def test_what_is_no_address_is_refused_with_the_name_of_its_setting(server: str)
 
 @pytest.mark.parametrize("client", [OpenIntentClient, AsyncOpenIntentClient])
 def test_a_client_is_not_made_for_what_is_no_address(client: Any) -> None:
-    with pytest.raises(InvalidArgumentError, match="^server: "):
+    with pytest.raises(InvalidArgumentError, match="^server must"):
         client("127.0.0.1")
 
 
@@ -110,9 +110,9 @@ def test_unknown_settings_are_refused(make: Any) -> None:
 @pytest.mark.parametrize("empty", ["", " ", "\n"])
 def test_an_empty_key_or_agent_is_refused(empty: str) -> None:
     says = "is empty: give {}, or leave it out, so that the environment decides"
-    with pytest.raises(InvalidArgumentError, match="^agent_id: " + says.format("the agent's id")):
+    with pytest.raises(InvalidArgumentError, match="^agent_id " + says.format("the agent's id")):
         resolve(ENVIRONMENT, "host:9", None, empty, None)
-    with pytest.raises(InvalidArgumentError, match="^api_key: " + says.format("the key")):
+    with pytest.raises(InvalidArgumentError, match="^api_key " + says.format("the key")):
         OpenIntentClient("host:9", api_key=empty)
 
 
