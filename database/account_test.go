@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/database"
+	"openintent/database/databasetest"
 )
 
 // payer is an account that notes what it pays for.
@@ -101,9 +102,20 @@ func TestATransactionPaysForWhatItStores(t *testing.T) {
 	})
 }
 
+// A transaction that conflicts pays for the run that is stored, whether the conflict comes before or with the commit.
 func TestATransactionThatRunsAgainPaysOnce(t *testing.T) {
-	each(t, nil, func(t *testing.T, db *database.DB) {
+	conflicts := 0
+	adjust := func(cfg *database.Config) {
+		cfg.Hooks.BeforeCommit = func(context.Context) error {
+			if conflicts--; conflicts >= 0 {
+				return &pgconn.PgError{Code: "40001"}
+			}
+			return nil
+		}
+	}
+	each(t, adjust, func(t *testing.T, db *database.DB) {
 		charged(db)
+		conflicts = 2
 		p, left := &payer{}, 2
 		require.NoError(t, db.Write(context.WithValue(t.Context(), payerKey{}, p), func(tx *database.Tx) error {
 			if err := insertThing(tx, 1); err != nil {
@@ -114,6 +126,19 @@ func TestATransactionThatRunsAgainPaysOnce(t *testing.T) {
 			}
 			return nil
 		}))
+		require.EqualValues(t, 1, p.rows)
+	})
+}
+
+// A transaction of which nobody knows whether it was stored pays, because it may have been.
+func TestATransactionOfUnknownOutcomePays(t *testing.T) {
+	var faults databasetest.CommitFaults
+	each(t, func(cfg *database.Config) { cfg.Hooks = faults.Hooks() }, func(t *testing.T, db *database.DB) {
+		charged(db)
+		p := &payer{}
+		faults.FailAfter(1)
+		err := db.Write(context.WithValue(t.Context(), payerKey{}, p), func(tx *database.Tx) error { return insertThing(tx, 1) })
+		require.True(t, database.IsCommitUnknown(err), "%v", err)
 		require.EqualValues(t, 1, p.rows)
 	})
 }

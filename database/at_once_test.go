@@ -1,6 +1,7 @@
 package database_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -153,6 +154,20 @@ func TestNoWaitFailsOnALockedRow(t *testing.T) {
 		})
 		require.True(t, database.IsConflict(err), "%v", err)
 		require.ErrorContains(t, err, "could not obtain lock", "it has not waited until the lock timed out")
+		own := errors.New("the closure's own")
+		err = db.Lane().Write(t.Context(), func(tx *database.Tx) error {
+			_ = tx.Pipeline(lock(tx, tx.ForUpdateNoWait()))
+			return own
+		})
+		require.ErrorIs(t, err, own)
+		require.True(t, database.IsConflict(err), "the caller sees the conflict behind it, too: %v", err)
+		runs := 0
+		require.ErrorIs(t, db.Write(t.Context(), func(tx *database.Tx) error {
+			runs++
+			_ = tx.Pipeline(lock(tx, tx.ForUpdateNoWait()))
+			return own
+		}), own)
+		require.Greater(t, runs, 1, "Write sees it, and tries again")
 		return nil
 	}))
 }

@@ -211,6 +211,11 @@ func TestOneReplicaHasTheTurn(t *testing.T) {
 		require.True(t, turnOf(t, two, "another sweep"))
 		require.False(t, turnOf(t, one, "another sweep"))
 	}
+	require.NoError(t, one.Write(t.Context(), func(tx *database.Tx) error {
+		return tx.Pipeline(database.Statement{SQL: "CREATE SCHEMA elsewhere"})
+	}))
+	elsewhere := openServer(t, database.Config{URL: url}, "search_path", "elsewhere")
+	require.True(t, turnOf(t, elsewhere, "sweep"), "a program in another schema has turns of its own")
 	require.NoError(t, one.Close())
 	require.Eventually(t, func() bool { return turnOf(t, two, "sweep") }, patience, time.Millisecond, "the other replica takes over")
 	err := one.InTurn("sweep", func(context.Context) error { return nil })(t.Context())

@@ -57,8 +57,8 @@ type watchedHost struct {
 	config *pgx.ConnConfig
 	// address is where the watch's connection leads, as dialed.
 	address string
-	// looked is true once there was a look, whatever it found. claimed is when the host last said that it is the primary, and timeline
-	// what it said then.
+	// looked is true once there was a look, whatever it found. claimed is when the host last said that it is the primary. timeline is what
+	// the latest look found.
 	looked   bool
 	claimed  time.Time
 	timeline int64
@@ -173,37 +173,38 @@ func (w *primaryWatch) follow(ctx context.Context, host *watchedHost) {
 		}
 	}()
 	for ok := true; ok; ok = pause(ctx, watchEvery) {
-		timeline, err := host.look(ctx, &conn)
-		w.note(host, timeline, err == nil)
+		w.note(host, host.look(ctx, &conn))
 	}
 }
 
-// look returns the host's timeline, or 0 if it is no primary.
-func (h *watchedHost) look(ctx context.Context, conn **pgx.Conn) (timeline int64, err error) {
+// look returns the host's timeline, or 0 if it is no primary or does not answer.
+func (h *watchedHost) look(ctx context.Context, conn **pgx.Conn) (timeline int64) {
 	ctx, cancel := context.WithTimeout(ctx, watchPatience)
 	defer cancel()
 	if *conn == nil {
+		var err error
 		if *conn, err = pgx.ConnectConfig(ctx, h.config); err != nil {
 			*conn = nil
-			return 0, err
+			return 0
 		}
 	}
-	if err = (*conn).QueryRow(ctx, timelineOf).Scan(&timeline); err != nil {
+	if err := (*conn).QueryRow(ctx, timelineOf).Scan(&timeline); err != nil {
 		closeBeside(*conn)
 		*conn = nil
+		return 0
 	}
-	return timeline, err
+	return timeline
 }
 
 // note notes what a look has found. If the host is the primary that counts, no connection may lead elsewhere.
-func (w *primaryWatch) note(host *watchedHost, timeline int64, answered bool) {
+func (w *primaryWatch) note(host *watchedHost, timeline int64) {
 	w.mutex.Lock()
 	host.looked, host.timeline = true, timeline
-	if answered && timeline > 0 {
+	if timeline > 0 {
 		host.claimed = time.Now()
 	}
-	before, counts := w.primary, w.counts(host)
-	if !answered || !counts {
+	before := w.primary
+	if !w.counts(host) {
 		w.mutex.Unlock()
 		return
 	}

@@ -103,6 +103,22 @@ func TestAProgramServesTheSchemaOfTheNextRelease(t *testing.T) {
 	})
 }
 
+// While a release is under way, a program of an earlier state of it serves a database of a later state, and says that it is newer.
+func TestALaterStateOfTheReleaseUnderWay(t *testing.T) {
+	eachBlank(t, func(t *testing.T, cfg database.Config, open func(int) error) {
+		later := upTo(3)
+		later.Releases = later.Releases[:2]
+		later.Releases[1].Newest = 0
+		_, err := database.MigrateTo(t.Context(), cfg, later)
+		require.NoError(t, err)
+		outlook, err := database.InspectFor(t.Context(), cfg, upTo(2))
+		require.NoError(t, err)
+		require.Equal(t, database.Outlook{Release: "0.2", Newer: "0.2"}, outlook)
+		require.NoError(t, open(2))
+		require.Equal(t, []int64{1, 3}, in[int64](t, cfg, 2, "newest", "schema_releases"), "it has forgotten nothing")
+	})
+}
+
 // A release that skips another one brings both, so older programs count both.
 func TestSkippedReleasesCount(t *testing.T) {
 	eachBlank(t, func(t *testing.T, _ database.Config, open func(int) error) {

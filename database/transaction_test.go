@@ -21,11 +21,14 @@ func TestWriteCommitsAndRollsBack(t *testing.T) {
 		require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error { return insertThing(tx, 1) }))
 		require.EqualValues(t, 1, count(t, db, "things"))
 
+		runs := 0
 		err := db.Write(t.Context(), func(tx *database.Tx) error {
+			runs++
 			require.NoError(t, insertThing(tx, 2))
 			return errStop
 		})
 		require.ErrorIs(t, err, errStop)
+		require.Equal(t, 1, runs, "only a conflict is tried again")
 		require.PanicsWithValue(t, "boom", func() {
 			_ = db.Write(t.Context(), func(tx *database.Tx) error {
 				require.NoError(t, insertThing(tx, 3))
@@ -233,6 +236,15 @@ func TestConflictsAreTriedAgain(t *testing.T) {
 		require.True(t, database.IsUnavailable(err))
 		require.Equal(t, 5, runs)
 		require.Zero(t, after)
+		require.EqualValues(t, 1, count(t, db, "things"))
+
+		runs, faults = 0, 1
+		err = db.Lane().Write(t.Context(), func(tx *database.Tx) error {
+			runs++
+			return insertThing(tx, 7)
+		})
+		require.True(t, database.IsConflict(err), "%v", err)
+		require.Equal(t, 1, runs, "a lane leaves it to its caller to try again")
 		require.EqualValues(t, 1, count(t, db, "things"))
 	})
 }

@@ -92,6 +92,26 @@ func (h *house) newIntent(t *testing.T) *openintentv1.Intent {
 	return intent
 }
 
+// elsewhere runs something in another intent of the house.
+func (h *house) elsewhere(t *testing.T, run func()) *openintentv1.Intent {
+	t.Helper()
+	here := h.intent
+	h.intent = h.newIntent(t)
+	run()
+	there := h.intent
+	h.intent = here
+	return there
+}
+
+// admit closes the intent to all but those with these entries.
+func (h *house) admit(t *testing.T, entries ...*openintentv1.AccessEntryInput) {
+	t.Helper()
+	_, err := h.intents.SetAccessControl(as("creator"), &openintentv1.SetAccessControlRequest{
+		IntentId: h.intent.GetId(), DefaultPolicy: openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED, Entries: entries,
+	})
+	require.NoError(t, err)
+}
+
 func (h *house) setStatus(t *testing.T, status openintentv1.IntentStatus) {
 	t.Helper()
 	changed, err := h.intents.SetIntentStatus(as("creator"), &openintentv1.SetIntentStatusRequest{

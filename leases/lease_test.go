@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -52,6 +53,11 @@ func TestOnlyTheHolderChangesALease(t *testing.T) {
 			requireReason(t, err, fault.NotFound, "LEASE_NOT_FOUND")
 			requireReason(t, h.free("bob", id), fault.NotFound, "LEASE_NOT_FOUND")
 		}
+		h.elsewhere(t, func() {
+			_, err := h.renew("ann", lease.GetId(), 60)
+			requireReason(t, err, fault.NotFound, "LEASE_NOT_FOUND")
+			requireReason(t, h.free("ann", lease.GetId()), fault.NotFound, "LEASE_NOT_FOUND")
+		})
 		renewed, err := h.renew("ann", lease.GetId(), 60)
 		require.NoError(t, err)
 		require.WithinDuration(t, h.clock.Now().Add(time.Minute), renewed.GetExpiresAt().AsTime(), slack)
@@ -75,13 +81,8 @@ func TestWhatEndsALease(t *testing.T) {
 		why  string
 	}{
 		{"its time", func(_ *testing.T, h *house) { h.clock.Advance(5*time.Minute + slack) }, "expired"},
-		{"the loss of access", func(t *testing.T, h *house) {
-			_, err := h.intents.SetAccessControl(as("creator"), &openintentv1.SetAccessControlRequest{
-				IntentId: h.intent.GetId(), DefaultPolicy: openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED,
-				Entries: []*openintentv1.AccessEntryInput{{PrincipalId: "bob", Permission: openintentv1.Permission_PERMISSION_WRITE}},
-			})
-			require.NoError(t, err)
-		}, "access_lost"},
+		{"the loss of access", func(t *testing.T, h *house) { h.admit(t, writes("bob")) }, "access_lost"},
+		{"the loss of the right to write", func(t *testing.T, h *house) { h.admit(t, writes("bob"), reads("ann")) }, "access_lost"},
 		{"its holder's leaving", func(t *testing.T, h *house) {
 			_, err := h.agents.DeregisterAgent(as("ann"), &openintentv1.DeregisterAgentRequest{AgentId: "ann"})
 			require.NoError(t, err)
@@ -118,6 +119,40 @@ func TestWhatEndsALease(t *testing.T) {
 			})
 		})
 	}
+}
+
+func writes(agent string) *openintentv1.AccessEntryInput {
+	return &openintentv1.AccessEntryInput{PrincipalId: agent, Permission: openintentv1.Permission_PERMISSION_WRITE}
+}
+
+func reads(agent string) *openintentv1.AccessEntryInput {
+	return &openintentv1.AccessEntryInput{PrincipalId: agent, Permission: openintentv1.Permission_PERMISSION_READ}
+}
+
+// A lease holds up to its end, and no longer.
+func TestALeaseEndsAtItsEnd(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		ends := h.hold(t, "ann", "parser").GetExpiresAt().AsTime()
+		h.clock.Advance(ends.Sub(h.clock.Now()) - time.Microsecond)
+		require.Equal(t, map[string]string{"parser": "ann"}, h.holders(t))
+		h.clock.Advance(time.Microsecond)
+		require.Empty(t, h.holders(t))
+	})
+}
+
+// Who may only read acquires nothing. If the right to write ends by time, the lease ends then, and the sweep says so.
+func TestALeaseTakesTheRightToWrite(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		minute := writes("ann")
+		minute.ExpiresAt = timestamppb.New(h.clock.Now().Add(time.Minute))
+		h.admit(t, minute, reads("bob"))
+		_, err := h.AcquireLease(as("bob"), h.acquiring("parser"))
+		require.Equal(t, fault.Denied, fault.From(err).Kind, "%v", err)
+		h.hold(t, "ann", "parser")
+		h.clock.Advance(time.Minute)
+		require.NoError(t, h.Sweep(t.Context()))
+		require.Equal(t, []string{"lease_acquired ann", "lease_released ann access_lost"}, h.log(t))
+	})
 }
 
 func TestASweepFindsNothingToDoTwice(t *testing.T) {
@@ -211,6 +246,36 @@ func TestASuspensionStopsTheTimeOfLeases(t *testing.T) {
 	})
 }
 
+// A suspension stops the time of its own intent's leases, and a resumption lets no others go on.
+func TestASuspensionIsThatOfOneIntent(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		const suspended = openintentv1.IntentStatus_INTENT_STATUS_SUSPENDED_AWAITING_INPUT
+		h.hold(t, "ann", "parser")
+		there := h.elsewhere(t, func() { h.hold(t, "ann", "parser") })
+		in := func(intent *openintentv1.Intent, do func()) *openintentv1.Intent {
+			here := h.intent
+			h.intent = intent
+			do()
+			intent, h.intent = h.intent, here
+			return intent
+		}
+		h.setStatus(t, suspended)
+		h.clock.Advance(5*time.Minute + slack)
+		require.NoError(t, h.Sweep(t.Context()))
+		require.Equal(t, map[string]string{"parser": "ann"}, h.holders(t))
+		there = in(there, func() {
+			require.Empty(t, h.holders(t))
+			h.hold(t, "ann", "parser")
+			h.setStatus(t, suspended)
+		})
+		h.setStatus(t, openintentv1.IntentStatus_INTENT_STATUS_ACTIVE)
+		h.clock.Advance(5*time.Minute + slack)
+		require.NoError(t, h.Sweep(t.Context()))
+		require.Empty(t, h.holders(t))
+		in(there, func() { require.Equal(t, map[string]string{"parser": "ann"}, h.holders(t)) })
+	})
+}
+
 func TestWhoLeavesGetsNoLease(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		_, err := h.agents.RegisterAgent(as("ann"), &openintentv1.RegisterAgentRequest{AgentId: pointer("ann")})
@@ -234,6 +299,7 @@ func TestAnAgentHoldsOnlySoMany(t *testing.T) {
 		}
 		_, err := h.AcquireLease(as("ann"), h.acquiring("one more"))
 		requireReason(t, err, fault.Quota, "TOO_MANY_LEASES")
+		h.elsewhere(t, func() { h.hold(t, "ann", "one more") })
 		h.hold(t, "bob", "one more")
 		page, err := h.ListLeases(as("bob"), &openintentv1.ListLeasesRequest{IntentId: h.intent.GetId(), Limit: pointer(int32(600))})
 		require.NoError(t, err)

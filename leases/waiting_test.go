@@ -140,6 +140,35 @@ func TestAWaitReturnsOnlyALeaseThatIsStored(t *testing.T) {
 	}
 }
 
+// A call waits behind living calls for its own scope alone.
+func TestACallWaitsBehindNobodyElse(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		lease := h.hold(t, "ann", "parser")
+		bob := h.await(t, h.rooms, "bob", "parser")
+		// All of these have places before bob's.
+		h.wait(t, "eve", "parser", h.clock.Now()) // whose server is dead
+		h.wait(t, "eve", "lexer", h.clock.Now().Add(time.Hour))
+		h.elsewhere(t, func() { h.wait(t, "eve", "parser", h.clock.Now().Add(time.Hour)) })
+		require.NoError(t, h.free("ann", lease.GetId()))
+		h.granted(t, bob)
+	})
+}
+
+// Only the first of those who wait is granted a scope, also if another one looks before it: at the end of its patience, say.
+func TestOnlyTheFirstOfThoseWhoWaitIsGranted(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.waitAt(t, 1, "bob", "parser", h.clock.Now().Add(time.Hour))
+		h.waitAt(t, 2, "eve", "parser", h.clock.Now().Add(time.Hour))
+		lease, place, err := h.try(t, "eve", "parser", 2)
+		require.NoError(t, err)
+		require.Nil(t, lease)
+		require.EqualValues(t, 2, place)
+		lease, _, err = h.try(t, "bob", "parser", 1)
+		require.NoError(t, err)
+		require.Equal(t, "bob", lease.AgentID)
+	})
+}
+
 func TestWhoComesLaterDoesNotOvertake(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		h.wait(t, "bob", "parser", h.clock.Now().Add(time.Minute))
@@ -181,18 +210,40 @@ func TestALivingCallWaitsOnWhenTheClockIsSetBack(t *testing.T) {
 	})
 }
 
-// wait stores a call that waits, as a server does that dies later.
+// wait stores a call that waits, as a server does that dies later. Its place is before those of real calls.
 func (h *house) wait(t *testing.T, agent, scope string, aliveUntil time.Time) {
+	t.Helper()
+	h.waitAt(t, rand.Int64N(1<<40), agent, scope, aliveUntil)
+}
+
+func (h *house) waitAt(t *testing.T, place int64, agent, scope string, aliveUntil time.Time) {
+	t.Helper()
+	h.store(t, waiter{Place: place, Scope: scope, AgentID: agent, AliveUntil: database.Micros(aliveUntil)})
+}
+
+// store stores calls that wait in the intent.
+func (h *house) store(t *testing.T, waiting ...waiter) {
 	t.Helper()
 	require.NoError(t, h.db.Write(t.Context(), func(tx *tx) error {
 		no, err := h.intents.Resolve(tx, h.intent.GetId())
 		if err != nil {
 			return err
 		}
-		return tx.Gorm().Create(&waiter{
-			IntentNo: no, Place: rand.Int64N(1 << 40), Scope: scope, AgentID: agent, AliveUntil: database.Micros(aliveUntil),
-		}).Error
+		for i := range waiting {
+			waiting[i].IntentNo = no
+		}
+		return tx.Gorm().Create(&waiting).Error
 	}))
+}
+
+// try makes one attempt of a call that may wait. A place of 0 is none.
+func (h *house) try(t *testing.T, agent, scope string, place int64) (lease *Lease, kept int64, err error) {
+	t.Helper()
+	by, intentNo, err := h.resolve(as(agent), h.intent.GetId())
+	require.NoError(t, err)
+	return h.attempt(as(agent), wanted{
+		by: by, agentID: agent, intentNo: intentNo, scope: scope, duration: time.Minute, leaseID: agent + " " + scope,
+	}, place, true)
 }
 
 func TestAWaitEndsWithItsTimeAndItsCaller(t *testing.T) {
@@ -227,6 +278,27 @@ func TestACircleOfWaitersIsRefusedAndNamed(t *testing.T) {
 	})
 }
 
+// Who waits for a scope depends on those who asked for it earlier, and on whoever holds it in this intent.
+func TestCirclesFollowTheOrderOfAskingInTheIntent(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		later := h.clock.Now().Add(time.Hour)
+		h.hold(t, "ann", "A")
+		h.hold(t, "bob", "B")
+		h.hold(t, "dan", "D")
+		h.waitAt(t, 1, "eve", "A", later)
+		h.waitAt(t, 2, "eve", "D", later)
+		h.waitAt(t, 3, "bob", "D", later)
+		_, _, err := h.try(t, "ann", "B", 0)
+		refusal := requireReason(t, err, fault.Conflict, "LEASE_CIRCLE")
+		require.Contains(t, refusal.Message,
+			"ann waits for B, which is held by bob; bob waits for D, which goes first to eve; eve waits for A, which is held by ann")
+		h.elsewhere(t, func() { h.hold(t, "fay", "D") })
+		_, place, err := h.try(t, "fay", "B", 0)
+		require.NoError(t, err, "what fay holds in another intent is another scope")
+		require.Positive(t, place)
+	})
+}
+
 func TestCirclesAreFound(t *testing.T) {
 	wait := func(agent, scope, holder string) blocked { return blocked{agent, scope, holder} }
 	for name, row := range map[string]struct {
@@ -239,6 +311,8 @@ func TestCirclesAreFound(t *testing.T) {
 		"two hold what the other wants":     {[]blocked{wait("bob", "T", "ann")}, "ann", "bob", 2},
 		"the holder waits for who waits":    {[]blocked{wait("bob", "T", "eve"), wait("eve", "U", "ann")}, "ann", "bob", 3},
 		"who goes first waits for the last": {[]blocked{wait("eve", "S", "bob"), wait("eve", "T", "ann")}, "ann", "bob", 2},
+		"two calls of one agent":            {[]blocked{wait("ann", "S", "bob")}, "ann", "bob", 0},
+		"a wait that was admitted before":   {[]blocked{wait("ann", "T", "eve"), wait("eve", "U", "ann")}, "ann", "bob", 0},
 		"a circle of others is not ours":    {[]blocked{wait("bob", "T", "eve"), wait("eve", "U", "bob")}, "ann", "bob", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -250,15 +324,31 @@ func TestCirclesAreFound(t *testing.T) {
 func TestOnlySoManyWait(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		h.hold(t, "ann", "parser")
-		for range maxWaitingEach {
-			h.wait(t, "bob", "lexer", h.clock.Now().Add(time.Minute))
+		many := func(count int, agent string, aliveUntil time.Time) (waiting []waiter) {
+			for range count {
+				waiting = append(waiting, waiter{
+					Place: rand.Int64N(1 << 60), Scope: "lexer", AgentID: agent, AliveUntil: database.Micros(aliveUntil),
+				})
+			}
+			return waiting
 		}
-		req := h.acquiring("parser")
-		req.WaitSeconds = 1
-		_, err := h.AcquireLease(as("bob"), req)
-		requireReason(t, err, fault.Quota, "TOO_MANY_LEASE_WAITERS")
-		_, err = h.AcquireLease(as("eve"), req)
-		requireReason(t, err, fault.AlreadyExists, "LEASE_HELD")
+		later := h.clock.Now().Add(time.Minute)
+		h.store(t, many(maxWaitingEach-1, "bob", later)...)
+		h.store(t, many(maxWaitingEach, "bob", h.clock.Now())...) // whose servers are dead
+		waits := func(agent string) error {
+			_, _, err := h.try(t, agent, "parser", 0)
+			return err
+		}
+		require.NoError(t, waits("bob"))
+		requireReason(t, waits("bob"), fault.Quota, "TOO_MANY_LEASE_WAITERS")
+		require.NoError(t, waits("eve"))
+		h.store(t, many(maxWaiting-maxWaitingEach-2, "of many agents", later)...)
+		require.NoError(t, waits("fay"))
+		requireReason(t, waits("gus"), fault.Quota, "TOO_MANY_LEASE_WAITERS")
+		h.elsewhere(t, func() {
+			h.hold(t, "ann", "parser")
+			require.NoError(t, waits("gus"))
+		})
 	})
 }
 

@@ -186,3 +186,133 @@ func TestWindowsEndAlthoughTheClockIsSetBack(t *testing.T) {
 	require.Len(t, Open(rules, rows).Release(now.Add(Silence)), 1)
 	require.False(t, slices.ContainsFunc(Open(rules, rows).Release(now.Add(Silence)), func(d Group) bool { return d.Digest }))
 }
+
+// said returns a message of a sender in a channel of an intent, at a time. What it asks is in its injection.
+func said(intentNo, channelNo, position int64, sender string, at time.Time, injection openintentv1.Injection) Entry {
+	return Entry{
+		IntentNo: intentNo, ChannelNo: channelNo, Position: position,
+		Message: &message.Message{
+			IntentNo: intentNo, ChannelNo: channelNo, Position: position, Sender: sender, CreatedAt: at, Payload: []byte(`{}`),
+		},
+		Attention: &attention.Judgement{Verdict: attention.Verdict{Injection: injection}},
+	}
+}
+
+// ambient returns a message that a digest may sum up.
+func ambient(position int64, at time.Time) Entry {
+	e := said(1, 1, position, "ann", at, openintentv1.Injection_INJECTION_BUFFERED)
+	e.Attention.Directedness = openintentv1.Directedness_DIRECTEDNESS_AMBIENT
+	return e
+}
+
+// placesOf returns the channel and the positions of each group.
+func placesOf(groups []Group) (places []string) {
+	for _, g := range groups {
+		place := fmt.Sprintf("%d/%d:", g.Messages[0].IntentNo, g.Messages[0].ChannelNo)
+		for _, m := range g.Messages {
+			place += fmt.Sprintf(" %d", m.Position)
+		}
+		places = append(places, place)
+	}
+	return places
+}
+
+const (
+	buffered  = openintentv1.Injection_INJECTION_BUFFERED
+	immediate = openintentv1.Injection_INJECTION_IMMEDIATE
+)
+
+var nine = time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
+
+// An urgent message comes after what waits in its own channel and with what its sender wrote there. Other channels, also those with the same
+// number in other intents, and the digest go on waiting.
+func TestAnUrgentMessageTakesAlongItsChannelAlone(t *testing.T) {
+	w := Open(Rules{Silence: Silence, Longest: Longest, Digest: time.Hour, MaxChars: MaxChars}, nil)
+	for _, e := range []Entry{
+		said(1, 1, 1, "ann", nine, buffered), said(1, 1, 2, "cid", nine, buffered), said(1, 2, 3, "ann", nine, buffered),
+		said(2, 1, 1, "ann", nine, buffered), ambient(4, nine),
+	} {
+		require.Empty(t, w.Put(e, nine))
+	}
+	require.Equal(t, []string{"1/1: 2", "1/1: 1 5"}, placesOf(w.Put(said(1, 1, 5, "ann", nine, immediate), nine)))
+	require.Equal(t, []string{"1/2: 3", "2/1: 1", "1/1: 4"}, placesOf(w.ReleaseAll()))
+}
+
+// What a sender writes in a thread waits apart from what it writes in the channel.
+func TestThreadsWaitApart(t *testing.T) {
+	w := Open(Rules{Silence: Silence, Longest: Longest}, nil)
+	reply := said(1, 1, 2, "ann", nine, buffered)
+	reply.Message.CorrelationPosition = 1
+	for _, e := range []Entry{said(1, 1, 1, "ann", nine, buffered), reply, said(1, 1, 3, "ann", nine, buffered)} {
+		require.Empty(t, w.Put(e, nine))
+	}
+	require.Equal(t, []string{"1/1: 1 3", "1/1: 2"}, placesOf(w.ReleaseAll()))
+}
+
+// Deliveries are full at their bounds, and what comes then begins the next one.
+func TestDeliveriesAreBounded(t *testing.T) {
+	rules := Rules{Silence: Silence, Longest: Longest, Digest: time.Hour, MaxChars: MaxChars}
+	sized := func(position int64, bytes int) Entry {
+		e := said(1, 1, position, "ann", nine, buffered)
+		e.Message.Payload = make([]byte, bytes)
+		return e
+	}
+	for name, row := range map[string]struct {
+		fit  []Entry
+		more Entry
+	}{
+		"messages": {func() (fit []Entry) {
+			for i := range int64(maxComposed) {
+				fit = append(fit, said(1, 1, i+1, "ann", nine, buffered))
+			}
+			return fit
+		}(), said(1, 1, maxComposed+1, "ann", nine, buffered)},
+		"bytes": {[]Entry{sized(1, 1), sized(2, maxComposedBytes-1)}, sized(3, 1)},
+		"a digest": {func() (fit []Entry) {
+			for i := range int64(maxDigested) {
+				fit = append(fit, ambient(i+1, nine))
+			}
+			return fit
+		}(), ambient(maxDigested+1, nine)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := Open(rules, nil)
+			for _, e := range row.fit {
+				require.Empty(t, w.Put(e, nine))
+			}
+			out := w.Put(row.more, nine)
+			require.Len(t, out, 1)
+			require.Len(t, out[0].Messages, len(row.fit))
+			require.Len(t, w.Waiting(), 1)
+		})
+	}
+}
+
+// Who goes on writing keeps back nothing for longer than the longest time.
+func TestNothingWaitsLongerThanTheLongestTime(t *testing.T) {
+	w := Open(Rules{Silence: Longest / 4, Longest: Longest}, nil)
+	for i := range int64(8) {
+		at := nine.Add(time.Duration(i) * Longest / 8)
+		require.Empty(t, w.Put(said(1, 1, i+1, "ann", at, buffered), at))
+	}
+	require.Empty(t, w.Release(nine.Add(Longest-time.Nanosecond)))
+	require.Len(t, w.Release(nine.Add(Longest)), 1)
+}
+
+// A message that must be answered once the claims of others have ended is in no digest.
+func TestWhatOthersHaveClaimedIsInNoDigest(t *testing.T) {
+	rules := Rules{Digest: time.Hour, MaxChars: MaxChars}
+	m := &message.Message{
+		IntentNo: 1, ChannelNo: 1, Position: 1, Sender: "ann", Target: "role:r", Type: message.TypeRequest, Open: true, CreatedAt: nine,
+		Conversation: &message.Conversation{
+			Directedness: openintentv1.Directedness_DIRECTEDNESS_AMBIENT, Mentions: []string{"bob"},
+		},
+	}
+	facts := attention.Facts{Agent: "bob", Relation: attention.RelationOf(m, message.Viewer{Agent: "bob"}), ChannelName: "talk"}
+	facts.Claims = attention.Claims{{Holder: "cid", Fence: 1, ExpiresAt: nine.Add(time.Minute)}}
+	e := Entry{IntentNo: 1, ChannelNo: 1, Position: 1, Message: m, Attention: attention.Judge(m, facts, nine)}
+	require.Equal(t, openintentv1.Directedness_DIRECTEDNESS_AMBIENT, e.Attention.Directedness)
+	require.Equal(t, openintentv1.ResponsePolicy_RESPONSE_POLICY_MUST_RESPOND, e.Attention.Unclaimed().Policy)
+	require.Equal(t, []Group{{Messages: []Message{{IntentNo: 1, Position: 1, ChannelNo: 1}}}}, Open(rules, nil).Put(e, nine))
+	require.True(t, e.TooImportant())
+}
