@@ -520,7 +520,9 @@ func TestASearchWidensNobodysSight(t *testing.T) {
 		_, err := h.agents.RegisterAgent(as("eve"), &openintentv1.RegisterAgentRequest{AgentId: pointer("eve"), RoleId: pointer("keeper")})
 		require.NoError(t, err)
 		toRole := h.say(t, "ada", "role:keeper", "duty")
-		toAll := h.send(t, "ada", &openintentv1.SendMessageRequest{Payload: payload(t, map[string]any{"text": "duty"})})
+		toAll := h.send(t, "ada", &openintentv1.SendMessageRequest{
+			MessageType: pointer(openintentv1.MessageType_MESSAGE_TYPE_NOTIFY), Payload: payload(t, map[string]any{"text": "duty"}),
+		})
 		h.index(t)
 		h.finds(t, "eve", "duty", toAll, toRole)
 		h.finds(t, "bob", "duty", toAll)
