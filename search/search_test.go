@@ -143,6 +143,36 @@ func TestMoreEditsThanOneReadingTakes(t *testing.T) {
 	})
 }
 
+// Where a reading ends amid the edits of one intent, it passes over none of them, and over nothing of the other intents that it reads.
+func TestAReadingThatEndsAmidEditsPassesOverNothing(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		var edited []*openintentv1.Message
+		for range 3 {
+			edited = append(edited, h.say(t, "ada", "bob", "before"))
+		}
+		elsewhere := h.newChannel(t, &openintentv1.CreateChannelRequest{Name: "elsewhere", IntentId: h.newIntent(t).GetId()})
+		say := func() *openintentv1.Message {
+			return h.send(t, "ada", &openintentv1.SendMessageRequest{ChannelId: elsewhere.GetId(), Payload: payload(t, map[string]any{"text": "new"})})
+		}
+		for range 10 { // so that what comes next has later positions than the edits
+			say()
+		}
+		h.index(t)
+		for _, m := range edited {
+			_, err := h.talk.UpdateMessage(as("ada"), &openintentv1.UpdateMessageRequest{
+				ChannelId: m.GetChannelId(), MessageId: m.GetId(), Payload: payload(t, map[string]any{"text": "after"}),
+			})
+			require.NoError(t, err)
+		}
+		say()
+		h.indexer.together = 2
+		h.index(t)
+		h.finds(t, "bob", "after", edited[2], edited[1], edited[0])
+		h.finds(t, "bob", "before")
+		require.Len(t, h.ids(t, as("bob"), &openintentv1.SearchMessagesRequest{Q: "new"}), 11)
+	})
+}
+
 func TestRemovedMessagesLeaveTheIndex(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		small := h.newChannel(t, &openintentv1.CreateChannelRequest{
@@ -316,6 +346,91 @@ func TestTheIndexIsCompleteUpToWhenItLooked(t *testing.T) {
 	})
 }
 
+// What a search shows an agent has been offered to it, as by any list.
+func TestWhatIsFoundIsOffered(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.say(t, "ada", "bob", "word")
+		h.say(t, "ada", "bob", "other")
+		h.index(t)
+		h.finds(t, "bob", "absent")
+		require.Len(t, h.ids(t, as("bob"), &openintentv1.SearchMessagesRequest{Q: "word"}), 1)
+		h.talk.Stop() // which stores what was noted
+		var offered int
+		require.NoError(t, h.db.ReadStatement(t.Context(), func(tx *database.Tx) error {
+			return tx.Pipeline(database.ReadValue(&offered, "SELECT COUNT(*) FROM offers WHERE agent_id = 'bob'"))
+		}))
+		require.Equal(t, 1, offered)
+	})
+}
+
+// Messages that were sent at the same time get different numbers, also where one came into the index before the others. Intents whose
+// numbers are so far apart want the same ones.
+func TestMessagesOfTheSameTimeHaveNumbersOfTheirOwn(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		_, err := h.indexer.list(t.Context())
+		require.NoError(t, err)
+		const intentNo, at = 1_000_000, 1_000_000
+		for turn := range int64(3) {
+			of := backlog{intentNo: intentNo + turn*slots, last: 2}
+			require.NoError(t, h.indexer.store(t.Context(), &batch{
+				backlogs: []backlog{of}, through: []int64{of.last},
+				documents: []document{{intentNo: of.intentNo, position: 1, micros: at, words: []string{"word"}}},
+			}))
+			require.EqualValues(t, 1+turn, h.documents(t))
+		}
+	})
+}
+
+// An edit leaves a message where it was among the others: the number that it had itself is not taken.
+func TestAnEditedMessageKeepsItsPlace(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		first := h.say(t, "ada", "bob", "word")
+		second := h.say(t, "ada", "bob", "word")
+		h.index(t)
+		number := func() (number int64) {
+			require.NoError(t, h.db.ReadStatement(t.Context(), func(tx *database.Tx) error {
+				return tx.Pipeline(database.ReadValue(&number, "SELECT MIN(document) FROM search_documents"))
+			}))
+			return number
+		}
+		before := number()
+		for range 3 {
+			_, err := h.talk.UpdateMessage(as("ada"), &openintentv1.UpdateMessageRequest{
+				ChannelId: first.GetChannelId(), MessageId: first.GetId(), Payload: payload(t, map[string]any{"text": "word again"}),
+			})
+			require.NoError(t, err)
+			h.index(t)
+		}
+		require.Equal(t, before, number())
+		h.finds(t, "bob", "word", second, first)
+	})
+}
+
+// However many removals wait, one turn takes them all out.
+func TestOneTurnTakesOutAllThatWasRemoved(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		for range removalsTogether + 1 {
+			h.say(t, "ada", "bob", "word")
+		}
+		h.index(t)
+		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
+			var statements []database.Statement
+			var intentNo int64
+			var positions []int64
+			if err := tx.Pipeline(database.ReadValue(&intentNo, "SELECT MIN(intent_no) FROM messages"),
+				database.ReadValues(&positions, "SELECT position FROM messages")); err != nil {
+				return err
+			}
+			for _, position := range positions {
+				statements = append(statements, removed(intentNo, []int64{position}))
+			}
+			return tx.Pipeline(statements...)
+		}))
+		h.index(t)
+		require.Zero(t, h.documents(t))
+	})
+}
+
 func TestOneKeyHasABoundedNumberOfSearchesUnderWay(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		for range mostEach {
@@ -405,7 +520,9 @@ func TestASearchWidensNobodysSight(t *testing.T) {
 		_, err := h.agents.RegisterAgent(as("eve"), &openintentv1.RegisterAgentRequest{AgentId: pointer("eve"), RoleId: pointer("keeper")})
 		require.NoError(t, err)
 		toRole := h.say(t, "ada", "role:keeper", "duty")
-		toAll := h.send(t, "ada", &openintentv1.SendMessageRequest{Payload: payload(t, map[string]any{"text": "duty"})})
+		toAll := h.send(t, "ada", &openintentv1.SendMessageRequest{
+			MessageType: pointer(openintentv1.MessageType_MESSAGE_TYPE_NOTIFY), Payload: payload(t, map[string]any{"text": "duty"}),
+		})
 		h.index(t)
 		h.finds(t, "eve", "duty", toAll, toRole)
 		h.finds(t, "bob", "duty", toAll)

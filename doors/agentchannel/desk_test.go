@@ -157,15 +157,21 @@ func TestWhoIsPresumedDead(t *testing.T) {
 		closed   bool
 		dead     bool
 	}{
-		"silent for long":              {messages: []*openintentv1.Message{holds(9*minutes, "ann", "bob")}, dead: true},
-		"silent for just long enough":  {messages: []*openintentv1.Message{holds(5*minutes, "ann", "bob")}, dead: true},
-		"not silent for long enough":   {messages: []*openintentv1.Message{holds(9*minutes, "ann", "bob"), says(4*minutes, "bob")}},
-		"others speak":                 {messages: []*openintentv1.Message{holds(9*minutes, "ann", "bob"), says(4*minutes, "ann")}, dead: true},
-		"it spoke on the second page":  {messages: []*openintentv1.Message{holds(9*minutes, "ann", "bob"), says(4*minutes, "ann"), says(3*minutes, "bob")}, page: 1},
-		"named again by others":        {messages: []*openintentv1.Message{holds(9*minutes, "ann", "bob"), holds(3*minutes, "ann", "bob")}, dead: true},
-		"named again and again":        {messages: []*openintentv1.Message{holds(9*minutes, "ann", "bob"), holds(4*minutes, "ann", "bob"), holds(3*minutes, "ann", "bob")}, dead: true},
-		"got the work of late":         {messages: []*openintentv1.Message{holds(9*minutes, "ann", "ann"), holds(3*minutes, "ann", "bob")}},
-		"got it back of late":          {messages: []*openintentv1.Message{holds(9*minutes, "ann", "bob"), holds(4*minutes, "ann", "ann"), holds(3*minutes, "ann", "bob")}},
+		"silent for long":             {messages: []*openintentv1.Message{holds(9*minutes, "ann", "bob")}, dead: true},
+		"silent for just long enough": {messages: []*openintentv1.Message{holds(5*minutes, "ann", "bob")}, dead: true},
+		"not silent for long enough":  {messages: []*openintentv1.Message{holds(9*minutes, "ann", "bob"), says(4*minutes, "bob")}},
+		"others speak":                {messages: []*openintentv1.Message{holds(9*minutes, "ann", "bob"), says(4*minutes, "ann")}, dead: true},
+		"it spoke on the second page": {
+			messages: []*openintentv1.Message{holds(9*minutes, "ann", "bob"), says(4*minutes, "ann"), says(3*minutes, "bob")}, page: 1,
+		},
+		"named again by others": {messages: []*openintentv1.Message{holds(9*minutes, "ann", "bob"), holds(3*minutes, "ann", "bob")}, dead: true},
+		"named again and again": {
+			messages: []*openintentv1.Message{holds(9*minutes, "ann", "bob"), holds(4*minutes, "ann", "bob"), holds(3*minutes, "ann", "bob")}, dead: true,
+		},
+		"got the work of late": {messages: []*openintentv1.Message{holds(9*minutes, "ann", "ann"), holds(3*minutes, "ann", "bob")}},
+		"got it back of late": {
+			messages: []*openintentv1.Message{holds(9*minutes, "ann", "bob"), holds(4*minutes, "ann", "ann"), holds(3*minutes, "ann", "bob")},
+		},
 		"the first state came of late": {messages: []*openintentv1.Message{says(9*minutes, "ann"), holds(4*minutes, "ann", "bob")}},
 		"a closed channel":             {messages: []*openintentv1.Message{holds(9*minutes, "ann", "bob")}, closed: true},
 		"too many events to look through": {messages: []*openintentv1.Message{

@@ -98,15 +98,23 @@ func TestWhatBecomesOfAnnotations(t *testing.T) {
 		reason                   string
 		expected                 []string
 	}{
-		"an edit":                                 {kind: edited, by: "ann", sender: "ann", current: 2, handed: 1, attempt: 1, expected: []string{"-msg_1", event}},
-		"the agent's own edit":                    {kind: edited, by: "bob", sender: "bob", current: 2, handed: 1, attempt: 1},
-		"an edit of the agent's by somebody":      {kind: edited, by: "ann", sender: "bob", current: 2, handed: 1, attempt: 1},
-		"an edit that came with its message":      {kind: edited, by: "ann", sender: "ann", current: 2, handed: 2, attempt: 1},
-		"the same, again":                         {kind: edited, by: "ann", sender: "ann", current: 2, handed: 2, attempt: 2, expected: []string{"-msg_1", event}},
-		"an edit that another one has replaced":   {kind: edited, by: "ann", sender: "ann", current: 3, handed: 1, attempt: 1},
-		"the same, again after a while":           {kind: edited, by: "ann", sender: "ann", current: 3, handed: 1, attempt: 2},
-		"an edit after the answer":                {kind: edited, by: "ann", sender: "ann", current: 2, handed: 1, attempt: 1, reason: "edited_after_response", expected: []string{event}},
-		"a reaction to the agent's message":       {kind: reaction, by: "ann", sender: "bob", change: "added", expected: []string{chat.AnnotationID("msg_1", 9)}},
+		"an edit": {
+			kind: edited, by: "ann", sender: "ann", current: 2, handed: 1, attempt: 1, expected: []string{"-msg_1", event},
+		},
+		"the agent's own edit":               {kind: edited, by: "bob", sender: "bob", current: 2, handed: 1, attempt: 1},
+		"an edit of the agent's by somebody": {kind: edited, by: "ann", sender: "bob", current: 2, handed: 1, attempt: 1},
+		"an edit that came with its message": {kind: edited, by: "ann", sender: "ann", current: 2, handed: 2, attempt: 1},
+		"the same, again": {
+			kind: edited, by: "ann", sender: "ann", current: 2, handed: 2, attempt: 2, expected: []string{"-msg_1", event},
+		},
+		"an edit that another one has replaced": {kind: edited, by: "ann", sender: "ann", current: 3, handed: 1, attempt: 1},
+		"the same, again after a while":         {kind: edited, by: "ann", sender: "ann", current: 3, handed: 1, attempt: 2},
+		"an edit after the answer": {
+			kind: edited, by: "ann", sender: "ann", current: 2, handed: 1, attempt: 1, reason: "edited_after_response", expected: []string{event},
+		},
+		"a reaction to the agent's message": {
+			kind: reaction, by: "ann", sender: "bob", change: "added", expected: []string{chat.AnnotationID("msg_1", 9)},
+		},
 		"a reaction that is taken back":           {kind: reaction, by: "ann", sender: "bob", change: "removed"},
 		"the agent's own reaction":                {kind: reaction, by: "bob", sender: "bob", change: "added"},
 		"a reaction to another's message":         {kind: reaction, by: "ann", sender: "ann", change: "added"},

@@ -337,10 +337,12 @@ func TestAcknowledgementsAreTriedAgain(t *testing.T) {
 	}
 	p := &pending{c: &connection{caller: &doors.Caller{Subscriptions: c}, log: slog.New(slog.DiscardHandler)}}
 	p.acknowledge(t.Context(), "sub", []int64{1, 2, 3})
+	away = 1
+	p.acknowledge(t.Context(), "sub", []int64{4})
 	close(c.acknowledged)
 	var numbers []int64
 	for number := range c.acknowledged {
 		numbers = append(numbers, number)
 	}
-	require.Equal(t, []int64{1, 3}, numbers)
+	require.Equal(t, []int64{1, 3, 4}, numbers)
 }

@@ -128,18 +128,29 @@ func TestAWaitForAnswers(t *testing.T) {
 		over, cursor string
 		withdrawn    bool
 	}{
-		"nothing yet":                 {asked: &asked{question: open}, enough: 1},
-		"enough":                      {asked: &asked{question: open, answers: messagesOf("ben", "", "a")}, enough: 1, ready: true, shows: []string{"a"}, cursor: "1"},
-		"fewer than enough":           {asked: &asked{question: open, answers: messagesOf("ben", "", "a")}, enough: 2, shows: []string{"a"}, cursor: "1"},
-		"those that it has":           {asked: &asked{question: open, answers: messagesOf("ben", "", "a", "b")}, seen: 2, enough: 1, cursor: "2"},
-		"a further one":               {asked: &asked{question: open, answers: messagesOf("ben", "", "a", "b", "c")}, seen: 2, enough: 1, ready: true, shows: []string{"c"}, cursor: "3"},
-		"one that has gone":           {asked: &asked{question: open}, seen: 2, enough: 1, cursor: "2"},
-		"an expired one with answers": {asked: &asked{question: &openintentv1.Message{ExpiresAt: past}, answers: messagesOf("ben", "", "a")}, enough: 2, ready: true, shows: []string{"a"}, over: overExpired, cursor: "1"},
-		"one that has time":           {asked: &asked{question: &openintentv1.Message{ExpiresAt: future}}, enough: 1},
-		"a deleted one":               {asked: &asked{question: &openintentv1.Message{DeletedAt: past, ExpiresAt: past}}, enough: 1, ready: true, over: overDeleted, withdrawn: true},
-		"in a closed channel":         {asked: &asked{question: open, closed: true}, enough: 1, ready: true, over: overClosed},
-		"of which nobody knows":       {asked: &asked{closed: true}, enough: 1},
-		"enough in a closed channel":  {asked: &asked{question: open, closed: true, answers: messagesOf("ben", "", "a")}, enough: 1, ready: true, shows: []string{"a"}, cursor: "1"},
+		"nothing yet": {asked: &asked{question: open}, enough: 1},
+		"enough": {
+			asked: &asked{question: open, answers: messagesOf("ben", "", "a")}, enough: 1, ready: true, shows: []string{"a"}, cursor: "1",
+		},
+		"fewer than enough": {asked: &asked{question: open, answers: messagesOf("ben", "", "a")}, enough: 2, shows: []string{"a"}, cursor: "1"},
+		"those that it has": {asked: &asked{question: open, answers: messagesOf("ben", "", "a", "b")}, seen: 2, enough: 1, cursor: "2"},
+		"a further one": {
+			asked: &asked{question: open, answers: messagesOf("ben", "", "a", "b", "c")}, seen: 2, enough: 1, ready: true, shows: []string{"c"}, cursor: "3",
+		},
+		"one that has gone": {asked: &asked{question: open}, seen: 2, enough: 1, cursor: "2"},
+		"an expired one with answers": {
+			asked:  &asked{question: &openintentv1.Message{ExpiresAt: past}, answers: messagesOf("ben", "", "a")},
+			enough: 2, ready: true, shows: []string{"a"}, over: overExpired, cursor: "1",
+		},
+		"one that has time": {asked: &asked{question: &openintentv1.Message{ExpiresAt: future}}, enough: 1},
+		"a deleted one": {
+			asked: &asked{question: &openintentv1.Message{DeletedAt: past, ExpiresAt: past}}, enough: 1, ready: true, over: overDeleted, withdrawn: true,
+		},
+		"in a closed channel":   {asked: &asked{question: open, closed: true}, enough: 1, ready: true, over: overClosed},
+		"of which nobody knows": {asked: &asked{closed: true}, enough: 1},
+		"enough in a closed channel": {
+			asked: &asked{question: open, closed: true, answers: messagesOf("ben", "", "a")}, enough: 1, ready: true, shows: []string{"a"}, cursor: "1",
+		},
 	} {
 		got, err := sessionOf(given.asked).look(t.Context(), &awaited{Subject: moreAnswers, Message: "q", Seen: given.seen, Enough: given.enough}, 0)
 		require.NoError(t, err)
