@@ -22,7 +22,7 @@ func watchTwo() *watching {
 	w := &watching{primaryWatch: &primaryWatch{
 		logger: slog.New(slog.DiscardHandler), connections: make(map[*watchedConnection]struct{}),
 	}}
-	w.primaryWatch.moved = func() { w.told++ }
+	w.moved = func() { w.told++ }
 	for _, name := range []string{"a", "b"} {
 		config := &pgx.ConnConfig{Config: pgconn.Config{Host: name}}
 		w.hosts = append(w.hosts, &watchedHost{config: config, address: name})
