@@ -251,7 +251,7 @@ func TestAcknowledgementsOnAStreamOfDeadLettersAreRefused(t *testing.T) {
 		s := h.stream(t, sub, nil)
 		h.warmUp(t, s, sub, channel)
 		a := h.acknowledging(as("bob"), t, sub)
-		h.send(t, "ann", channel, "bob", "work")
+		sent := h.send(t, "ann", channel, "bob", "work")
 		number := s.next(t).GetNumber()
 		h.settle(t, sub)
 		a.acknowledge(t, number)
@@ -263,8 +263,10 @@ func TestAcknowledgementsOnAStreamOfDeadLettersAreRefused(t *testing.T) {
 		require.Len(t, h.deadLetters(t, sub), 1)
 		_, err = a.end(t)
 		faulttest.Require(t, err, fault.VersionMismatch, "ACKNOWLEDGEMENTS_LOST")
+		require.Len(t, h.deadLetters(t, sub), 1, "nothing was acknowledged")
 		h.acknowledge(t, sub, number)
 		require.Empty(t, h.deadLetters(t, sub))
+		require.NotEqual(t, openintentv1.DeliveryStatus_DELIVERY_STATUS_DEAD_LETTERED, h.told(t, sent).GetStatus())
 	})
 }
 

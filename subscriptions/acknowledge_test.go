@@ -164,6 +164,25 @@ func TestAcknowledgingNothingIsASlip(t *testing.T) {
 	})
 }
 
+// A consumer that was slow may find that nothing is left of a delivery which was given up meanwhile. It is a dead letter then, and stays one.
+func TestPassingOverLeavesDeadLetters(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channel := h.open(t, h.intent(t), "talk")
+		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel, MaxAttempts: ptr(int32(1))})
+		h.send(t, "ann", channel, "bob", "one")
+		h.fetch(t, sub)
+		h.clock.Advance(time.Minute)
+		h.sweep(t)
+		h.send(t, "ann", channel, "bob", "two")
+		require.Len(t, h.fetch(t, sub), 1)
+		found, err := h.subscriptions.find(as("bob"), sub.GetId())
+		require.NoError(t, err)
+		require.NoError(t, h.subscriptions.passOver(t.Context(), found.no, "", []delivery{{number: 1}, {number: 2}}))
+		require.Len(t, h.deadLetters(t, sub), 1)
+		require.Zero(t, h.get(t, sub).GetOutstandingCount(), "the other one is done")
+	})
+}
+
 // If two subscriptions gave a message up, its sender sees that until the message is a dead letter of neither.
 func TestDeadLettersAreForgottenWithTheLastSubscription(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {

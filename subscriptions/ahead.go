@@ -81,10 +81,7 @@ func (st *deliveryStream) deliverAhead(ctx context.Context, seen *progress) (wai
 	unsettled := seen.ahead.unsettled
 	room := min(st.maxOutstanding-int(o.outstanding)-unsettled, maxUnfinished-int(o.unfinished)-unsettled)
 	if due := o.due[:max(0, min(len(o.due), st.maxOutstanding-int(o.outstanding)-unsettled))]; len(due) > 0 {
-		return 0, st.sendAgain(ctx, due)
-	}
-	if len(o.due) > 0 {
-		room = 0 // nothing newer overtakes what was lost on the way
+		return 0, st.sendAgain(ctx, due) // before anything newer; if there is room for none of it, there is none for that either
 	}
 	ended, sent := false, 0
 	st.ends.begin(seen)

@@ -1,7 +1,9 @@
 package subscriptions
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
@@ -65,5 +67,28 @@ func TestOnlyTheSubscriberTakesOver(t *testing.T) {
 		require.Error(t, err)
 		h.send(t, "ann", channel, "bob", "one")
 		require.Equal(t, "1:one", describe(active.next(t)))
+	})
+}
+
+// What had its last attempt keeps its time to be acknowledged when another stream takes over, and goes on taking up room.
+func TestATakeoverLeavesTheLastAttemptItsTime(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channel := h.open(t, h.intent(t), "talk")
+		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel, MaxAttempts: ptr(int32(1))})
+		request := &openintentv1.StreamDeliveriesRequest{AnnounceActive: ptr(true), MaxOutstanding: ptr(int32(1))}
+		first := h.stream(t, sub, request)
+		require.Zero(t, first.next(t).GetNumber(), "it is active")
+		h.send(t, "ann", channel, "bob", "one")
+		h.send(t, "ann", channel, "bob", "two")
+		one := first.next(t)
+		require.Equal(t, "one", textOf(one.GetMessage()))
+		first.cancel()
+		require.ErrorIs(t, first.end(t), context.Canceled)
+		h.clock.Advance(time.Second)
+		second := h.stream(t, sub, request)
+		require.Zero(t, second.next(t).GetNumber(), "it is active")
+		require.Equal(t, 1, h.rows(t, "subscription_deliveries", "due_at = given_up_at"))
+		h.acknowledge(t, sub, one.GetNumber())
+		require.Equal(t, "two", textOf(second.next(t).GetMessage()))
 	})
 }

@@ -1,0 +1,61 @@
+package subscriptions
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/database"
+	"openintent/database/databasetest"
+)
+
+// Once the key of a subscription's maker has ended, no further post begins, also if a dispatch has begun and has more to post. What is left
+// waits, and is posted when the subscription is no longer paused.
+func TestAPauseEndsADispatch(t *testing.T) {
+	t.Parallel()
+	for _, engine := range databasetest.Engines() {
+		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel()
+			var paused atomic.Bool
+			h := newHouse(t, engine, posting, func(s *settings) {
+				s.room.Paused = func(_ *database.Tx, makers ...string) (map[string]string, error) {
+					if !paused.Load() {
+						return nil, nil
+					}
+					return map[string]string{makers[0]: "KEY_REVOKED"}, nil
+				}
+			})
+			first, sent := make(chan struct{}), make(chan struct{})
+			endpoint := newHook(t, func(p arrival) int {
+				switch p.text() {
+				case "one":
+					close(first)
+					<-sent // so what follows waits together, for the next dispatch
+				case "two":
+					paused.Store(true)
+				}
+				return http.StatusOK
+			})
+			channel := h.open(t, h.intent(t), "talk")
+			sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel, WebhookUrl: &endpoint.URL})
+			h.send(t, "ann", channel, "bob", "one")
+			<-first
+			h.send(t, "ann", channel, "bob", "two")
+			h.send(t, "ann", channel, "bob", "three")
+			close(sent)
+			eventually(t, func() bool {
+				return h.get(t, sub).GetAcknowledgedThrough() == 2 && h.rows(t, "subscriptions", "consumer IS NULL") == 1
+			}, "the dispatch did not end after the second post")
+			require.Equal(t, []string{"one", "two"}, endpoint.taken())
+			require.Equal(t, "KEY_REVOKED", h.get(t, sub).GetPausedReason())
+
+			paused.Store(false)
+			found, err := h.subscriptions.find(as("bob"), sub.GetId())
+			require.NoError(t, err)
+			h.messaging.WakeSubscription(found.no)
+			require.Equal(t, []string{"one", "two", "three"}, endpoint.await(t, 3))
+		})
+	}
+}
