@@ -136,6 +136,7 @@ func TestPagesOfAThread(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, root.GetId(), page.GetRoot().GetId())
 				require.LessOrEqual(t, len(page.GetMessages()), int(limit))
+				require.LessOrEqual(t, pages, len(all), "a page goes on after the one before")
 				read = append(read, textsOf(page.GetMessages())...)
 				if page.NextCursor == nil {
 					require.Equal(t, (len(all)+int(limit)-1)/int(limit), pages, "no page is empty")
