@@ -13,6 +13,8 @@ import (
 
 	"openintent/database"
 	"openintent/database/databasetest"
+	"openintent/fault"
+	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -142,6 +144,28 @@ func (a *atFirstRow) option(s *settings) {
 }
 
 // A redrive of all dead letters takes them in pieces. It goes on if somebody else takes one of a piece meanwhile.
+// The dead letters of an ended subscription can still be read, also once the sweep has removed what it had to deliver. Nobody redrives them.
+func TestAnEndedSubscriptionKeepsItsDeadLetters(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channel := h.open(t, h.intent(t), "talk")
+		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel, MaxAttempts: ptr(int32(1)), ExpiresAt: h.in(time.Hour)})
+		h.send(t, "ann", channel, "bob", "one")
+		h.fetch(t, sub)
+		h.clock.Advance(time.Minute)
+		h.sweep(t)
+		h.send(t, "ann", channel, "bob", "two")
+		h.fetch(t, sub)
+		h.clock.Advance(time.Hour)
+		for range 2 {
+			_, err := h.redrive(sub)
+			faulttest.Require(t, err, fault.Conflict, "SUBSCRIPTION_ENDED")
+			require.NotEmpty(t, h.deadLetters(t, sub))
+			h.sweep(t)
+		}
+		require.Zero(t, h.rows(t, "subscription_deliveries", "dead_at IS NULL"), "what waited is gone")
+	})
+}
+
 func TestARedriveOfAllLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for _, engine := range databasetest.Engines() {

@@ -11,6 +11,19 @@ import (
 	"openintent/database/databasetest"
 )
 
+// pausable returns an option that lets a house pause what posts, and what says whether it does.
+func pausable() (option, *atomic.Bool) {
+	paused := new(atomic.Bool)
+	return func(s *settings) {
+		s.room.Paused = func(_ *database.Tx, makers ...string) (map[string]string, error) {
+			if !paused.Load() {
+				return nil, nil
+			}
+			return map[string]string{makers[0]: "KEY_REVOKED"}, nil
+		}
+	}, paused
+}
+
 // Once the key of a subscription's maker has ended, no further post begins, also if a dispatch has begun and has more to post. What is left
 // waits, and is posted when the subscription is no longer paused.
 func TestAPauseEndsADispatch(t *testing.T) {
@@ -18,15 +31,8 @@ func TestAPauseEndsADispatch(t *testing.T) {
 	for _, engine := range databasetest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			t.Parallel()
-			var paused atomic.Bool
-			h := newHouse(t, engine, posting, func(s *settings) {
-				s.room.Paused = func(_ *database.Tx, makers ...string) (map[string]string, error) {
-					if !paused.Load() {
-						return nil, nil
-					}
-					return map[string]string{makers[0]: "KEY_REVOKED"}, nil
-				}
-			})
+			pauses, paused := pausable()
+			h := newHouse(t, engine, posting, pauses)
 			first, sent := make(chan struct{}), make(chan struct{})
 			endpoint := newHook(t, func(p arrival) int {
 				switch p.text() {
@@ -56,6 +62,30 @@ func TestAPauseEndsADispatch(t *testing.T) {
 			require.NoError(t, err)
 			h.messaging.WakeSubscription(found.no)
 			require.Equal(t, []string{"one", "two", "three"}, endpoint.await(t, 3))
+		})
+	}
+}
+
+// A redrive stores that there is something to post. So the poll of any replica finds it, also if nobody hears of the redrive.
+func TestARedriveStoresThatThereIsSomethingToPost(t *testing.T) {
+	t.Parallel()
+	for _, engine := range databasetest.Engines() {
+		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel()
+			pauses, paused := pausable()
+			h := newHouse(t, engine, posting, pauses)
+			endpoint := newHook(t, func(arrival) int { return http.StatusGone })
+			channel := h.open(t, h.intent(t), "talk")
+			sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel, WebhookUrl: &endpoint.URL})
+			h.send(t, "ann", channel, "bob", "one")
+			eventually(t, func() bool {
+				return h.get(t, sub).GetDeadLetterCount() == 1 && h.rows(t, "subscriptions", "consumer IS NULL") == 1
+			}, "")
+			require.Equal(t, 1, h.rows(t, "subscriptions", "post_at IS NULL"))
+			paused.Store(true) // so nobody posts it at once
+			_, err := h.redrive(sub)
+			require.NoError(t, err)
+			require.Equal(t, 1, h.rows(t, "subscriptions", "post_at IS NOT NULL"))
 		})
 	}
 }
