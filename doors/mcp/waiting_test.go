@@ -289,3 +289,19 @@ func TestANameIsFoundOnAnyPage(t *testing.T) {
 	_, err = sessionOf(a).named(t.Context(), address{name: "talk"})
 	require.ErrorIs(t, err, errTooManyNames)
 }
+
+// A wait for a thread is for the messages of the thread, and no wait is for what the caller said itself.
+func TestWhatAWaitIsFor(t *testing.T) {
+	s := sessionOf(&asked{})
+	for _, given := range []struct {
+		of             subject
+		sender, thread string
+		concerns       bool
+	}{
+		{aThread, "ben", "t", true}, {aThread, "ben", "other", false}, {aThread, "ann", "t", false}, {aChannel, "ben", "other", true},
+		{aChannel, "ann", "other", false}, {anInbox, "ben", "other", true},
+	} {
+		require.Equal(t, given.concerns, s.concerns(&awaited{Subject: given.of, Message: "t"}, messagesOf(given.sender, given.thread, "a")[0]), "%v", given)
+	}
+	require.False(t, s.concerns(&awaited{Subject: aChannel}, nil), "an event is no message")
+}

@@ -80,7 +80,7 @@ func TestWhatARegistrationAsksFor(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, given.times, r.registered.GetHeartbeatConfig() != nil, what)
 		require.Equal(t, given.takesPart, r.registered.GetTakesPartIn() == "mesh", what)
-		require.Equal(t, given.takesRole, r.registered.GetRoleId() == "editor", what)
+		require.Equal(t, map[bool]string{true: "editor"}[given.takesRole], r.registered.GetRoleId(), what)
 	}
 }
 
