@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"openintent/caller"
 	"openintent/database"
@@ -119,6 +120,27 @@ func TestAnObligationIsDischargedWhileItsRequestIsEvicted(t *testing.T) {
 		h.clock.Advance(time.Second)
 		h.sweep(t)
 		require.False(t, h.exists(t, owed), "it is not kept for ever")
+	})
+}
+
+// A request whose obligation is open stays for as long as that, answered or not and past every deadline.
+func TestEvictionKeepsWhatIsOwed(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.small(t, 1)
+		owes := func(expires *timestamppb.Timestamp) *wireMessage {
+			return h.send(t, "alice", &sendRequest{
+				ChannelId: id, To: ptr("bob"), MessageType: ptr(request), Obligation: &openintentv1.Obligation{}, ExpiresAt: expires,
+			})
+		}
+		open, answered, timed := owes(nil), owes(nil), owes(h.in(time.Minute))
+		h.reply(t, "bob", id, answered.GetId(), "an answer discharges nothing")
+		h.say(t, "carol", id, "the last")
+		h.removeEvicted(t, id)
+		h.clock.Advance(100 * 24 * time.Hour)
+		h.sweep(t)
+		for _, m := range []*wireMessage{open, answered, timed} {
+			require.True(t, h.exists(t, m))
+		}
 	})
 }
 
