@@ -155,10 +155,13 @@ func TestAnEndedSubscriptionKeepsItsDeadLetters(t *testing.T) {
 		h.sweep(t)
 		h.send(t, "ann", channel, "bob", "two")
 		h.fetch(t, sub)
+		found, err := h.subscriptions.find(as("bob"), sub.GetId())
+		require.NoError(t, err)
 		h.clock.Advance(time.Hour)
 		for range 2 {
 			_, err := h.redrive(sub)
 			faulttest.Require(t, err, fault.Conflict, "SUBSCRIPTION_ENDED")
+			faulttest.Require(t, h.subscriptions.redrive(t.Context(), found, nil), fault.Conflict, "SUBSCRIPTION_ENDED") // if it ends meanwhile
 			require.NotEmpty(t, h.deadLetters(t, sub))
 			h.sweep(t)
 		}

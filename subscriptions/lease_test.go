@@ -33,4 +33,25 @@ func TestALeaseIsTrustedNoLongerThanItLasts(t *testing.T) {
 		c.extend(now.Add(until), processTime())
 		require.Equal(t, leased, c.leased(now), "until %s from now", until)
 	}
+	// The process's own clock goes on whatever becomes of the database's.
+	for renewed, leased := range map[time.Duration]bool{0: true, time.Hour: false, leaseTime - clockSkew: false, leaseTime / 2: true} {
+		c := new(consumer)
+		c.extend(now.Add(leaseTime), processTime().Add(-renewed))
+		require.Equal(t, leased, c.leased(now), "renewed %s ago", renewed)
+	}
+}
+
+// The lease of a consumer is renewed a few times while its client accepts nothing, and again once the client accepts something.
+func TestALeaseIsRenewedAFewTimesForAClientThatHangs(t *testing.T) {
+	c := new(consumer)
+	for range 2 {
+		require.NoError(t, c.whileBusy(func() error {
+			for range stalledRenewals {
+				require.True(t, c.lives())
+			}
+			require.False(t, c.lives())
+			return nil
+		}))
+		require.True(t, c.lives())
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"openintent/messaging"
 )
 
 // A delivery waits to be stored for twice the time in which its agent usually acknowledges, if that is soon enough.
@@ -52,4 +54,25 @@ func TestALedgerWaitsNoLongerThanItsAgentMay(t *testing.T) {
 			require.ErrorIs(t, s.end(t), context.Canceled)
 		}
 	})
+}
+
+// What is acknowledged while a ledger is being stored is stored the next time.
+func TestALedgerKeepsWhatIsAcknowledgedMeanwhile(t *testing.T) {
+	l := &ledger{
+		settler: newSettler(nil, nil), longest: longestSettleDelay, next: 1, end: blockSize,
+		unfinished: make(map[int64]unfinishedDelivery), acknowledged: make(map[int64]struct{}), moved: make(map[int64]struct{}),
+		positions: make(map[int64]int64), stored: make(map[int64]int64), ends: make(map[int64]messaging.LogEnd),
+	}
+	for position := range int64(2) {
+		_, err := l.give(delivery{intentNo: 1, position: position + 1})
+		require.NoError(t, err)
+	}
+	require.True(t, l.note([]int64{1}))
+	p := l.portion(true)
+	require.Equal(t, []int64{1}, p.acknowledged)
+	require.True(t, l.note([]int64{2}))
+	p.stored = reached{offered: 2, last: 2, reserved: blockSize}
+	l.noteSettled(p)
+	require.Equal(t, []int64{2}, l.portion(true).acknowledged)
+	require.False(t, l.noted.IsZero(), "it is stored a while later, although nobody waits for it")
 }

@@ -296,3 +296,16 @@ func TestAgentsLogIsSwept(t *testing.T) {
 		requireNext(t, h.follow(t, "bob", ptr(int64(0))), "2 new", "2 caught up")
 	})
 }
+
+// When an agent deregisters, its subscriptions end and its own log goes on, because it has no other if it comes back.
+func TestAnAgentsOwnLogOutlivesItsRegistration(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		h.register(t, "bob", "smith")
+		own, err := h.subscriptions.ownLog(t.Context(), "bob")
+		require.NoError(t, err)
+		h.subscribe(t, "bob", &createInput{})
+		h.deregister(t, "bob")
+		require.Equal(t, 1, h.rows(t, "subscriptions", "ended_at IS NOT NULL"))
+		require.Equal(t, 1, h.rows(t, "subscriptions", "ended_at IS NULL AND subscription_no = ?", own.no))
+	})
+}

@@ -57,11 +57,22 @@ func TestAPauseEndsADispatch(t *testing.T) {
 			require.Equal(t, []string{"one", "two"}, endpoint.taken())
 			require.Equal(t, "KEY_REVOKED", h.get(t, sub).GetPausedReason())
 
-			paused.Store(false)
 			found, err := h.subscriptions.find(as("bob"), sub.GetId())
 			require.NoError(t, err)
+			h.send(t, "ann", channel, "bob", "four")
+			again := &followed{
+				postedSubscription: postedSubscription{found.no, "bob", found.intentNo},
+				gatherer:           h.subscriptions.newGatherer(found.no, "bob", found.intentNo),
+			}
+			defer h.subscriptions.poster.unwatch(again)
+			left, err := h.subscriptions.poster.examine(t.Context(), again)
+			require.NoError(t, err)
+			require.Equal(t, finding{}, left, "whoever examines it leaves it alone")
+			require.Equal(t, 1, h.rows(t, "subscription_deliveries", "1 = 1"), "what came meanwhile waits in the log")
+
+			paused.Store(false)
 			h.messaging.WakeSubscription(found.no)
-			require.Equal(t, []string{"one", "two", "three"}, endpoint.await(t, 3))
+			require.Equal(t, []string{"one", "two", "three", "four"}, endpoint.await(t, 4))
 		})
 	}
 }

@@ -45,6 +45,50 @@ func TestWhatAStreamSentIsStoredOnlyWhileItIsTheConsumer(t *testing.T) {
 	})
 }
 
+// A stream that ends late leaves alone the lease of the one that has replaced it.
+func TestAConsumerReleasesItsOwnLeaseAlone(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		found, err := h.subscriptions.find(as("bob"), h.subscribe(t, "bob", &createInput{}).GetId())
+		require.NoError(t, err)
+		active, replaced := h.subscriptions.newConsumer(found.no), h.subscriptions.newConsumer(found.no)
+		taken, _, err := active.acquire(t.Context(), found, h.clock.Now(), wanted{})
+		require.NoError(t, err)
+		require.NotNil(t, taken)
+		leased := func() int {
+			return h.rows(t, "subscriptions", "consumer = ? AND consumer_until IS NOT NULL", active.name)
+		}
+		require.NoError(t, replaced.release(t.Context(), true))
+		require.Equal(t, 1, leased())
+		require.NoError(t, active.release(t.Context(), true))
+		require.Zero(t, leased())
+	})
+}
+
+// A replica renews no lease that another replica's consumer has taken, although its own consumer has not noticed yet.
+func TestAReplicaRenewsItsOwnLeasesAlone(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		found, err := h.subscriptions.find(as("bob"), h.subscribe(t, "bob", &createInput{}).GetId())
+		require.NoError(t, err)
+		ours := h.subscriptions.newConsumer(found.no)
+		taken, _, err := ours.acquire(t.Context(), found, h.clock.Now(), wanted{})
+		require.NoError(t, err)
+		require.NotNil(t, taken)
+		h.clock.Advance(time.Second)
+		until := func() int { // as renewed now
+			return h.rows(t, "subscriptions", "consumer_until = ?", database.Micros(h.clock.Now().Add(leaseTime)))
+		}
+		require.NoError(t, h.subscriptions.renew(t.Context()))
+		require.Equal(t, 1, until())
+		require.NoError(t, h.subscriptions.changes.change(t.Context(), found.no, wanted{}, func(c *change) error {
+			c.locked.consumer = "of another replica"
+			return nil
+		}))
+		h.clock.Advance(time.Second)
+		require.NoError(t, h.subscriptions.renew(t.Context()))
+		require.Zero(t, until())
+	})
+}
+
 // A fetch that numbers after the lease of a stream has run out takes everything from that stream: the mark by which it would go on, and
 // what is left of the numbers that it has reserved.
 func TestAFetchFencesAStreamWhoseLeaseHasRunOut(t *testing.T) {

@@ -10,6 +10,9 @@ import (
 
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/attention"
+	"openintent/messaging/message"
+	"openintent/messaging/reading"
 	"openintent/subscriptions/waiting"
 )
 
@@ -204,6 +207,26 @@ func TestAnEditRecallsAMessageFromTheDigest(t *testing.T) {
 			}
 		}
 		require.Fail(t, "no digest came")
+	})
+}
+
+// A message that an edit would take out of a digest comes with the digest alone if that was delivered meanwhile.
+func TestADeliveredDigestRecallsNothing(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		m := &message.Message{IntentNo: 1, ChannelNo: 1, Position: 3, Sender: "ann"}
+		recalled := reading.Entry{IntentNo: 1, ChannelNo: 1, Position: 3, Message: m, Attention: new(attention.Judgement)}
+		for waits, numbered := range map[bool]int{true: 1, false: 0} {
+			c := &change{now: h.clock.Now(), locked: &subscription{digestSeconds: 60, maxChars: waiting.MaxChars}}
+			if waits {
+				c.waits = []waiting.Message{{IntentNo: 1, ChannelNo: 1, Position: 3, Digest: true, SentAt: c.now}}
+			}
+			require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
+				c.tx = tx
+				c.letWait(5, []reading.Entry{recalled})
+				return nil
+			}))
+			require.Len(t, c.inserted, numbered)
+		}
 	})
 }
 
