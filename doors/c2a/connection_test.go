@@ -82,7 +82,10 @@ func (p *played) Recv() (*openintentv1.SubscriptionDelivery, error) {
 	case err := <-p.contract.refusal:
 		return nil, err
 	case <-p.ctx.Done():
-		p.contract.ended <- context.Cause(p.ctx)
+		select {
+		case p.contract.ended <- context.Cause(p.ctx):
+		default: // the first stream's is kept
+		}
 		return nil, status.FromContextError(p.ctx.Err()).Err()
 	}
 }
