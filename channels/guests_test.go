@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"openintent/database"
+	"openintent/intents"
 )
 
 // A guest takes part where it is listed, whatever the policy and the access to the intent, and manages nothing.
@@ -25,4 +28,37 @@ func TestWhereAGuestTakesPart(t *testing.T) {
 			require.Equal(t, floor, rules.HistoryFloor("guest-a", time.Time{}))
 		}
 	}
+}
+
+// Who has no access to the intent takes part in none of its channels, listed or not, and manages none, not even its own.
+func TestAccessToTheIntentComesFirst(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		intentID := h.intent(t, "owner")
+		made := h.create(t, "worker", &createRequest{IntentId: intentID, Name: "talk", MemberPolicy: explicit.Enum(), Members: []string{"worker", "reader"}})
+		judge := func(agent string) (participates, manages bool) {
+			require.NoError(t, h.db.Read(t.Context(), func(tx *database.Tx) error {
+				key, err := h.channels.Locate(tx, made.GetId())
+				require.NoError(t, err)
+				head, err := intents.ReadHead(tx, key.IntentNo)
+				require.NoError(t, err)
+				access, err := h.intents.Rules(tx, key.IntentNo, head.Epoch)
+				require.NoError(t, err)
+				rules, err := h.channels.Rules(tx, key, head.Epoch)
+				require.NoError(t, err)
+				participates = rules.Participates(agent, false, access, time.Time{}, head.Now())
+				manages = rules.Manages(agent, false, access, head.Now())
+				return nil
+			}))
+			return participates, manages
+		}
+		participates, manages := judge("worker")
+		require.True(t, participates && manages)
+		h.closeAccess(t, intentID)
+		participates, manages = judge("worker")
+		require.False(t, participates)
+		require.False(t, manages)
+		participates, manages = judge("reader")
+		require.True(t, participates)
+		require.False(t, manages)
+	})
 }

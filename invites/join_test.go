@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"openintent/agents"
 	"openintent/caller"
@@ -185,6 +186,19 @@ func TestTheSweepTakesGuestsOfEndedInvitesOffTheList(t *testing.T) {
 		require.Equal(t, []string{"guest-b", "guest-c"}, h.members(t))
 		h.clock.Advance(8 * 24 * time.Hour)
 		require.NoError(t, h.Sweep(t.Context()))
+		require.Empty(t, h.members(t))
+	})
+}
+
+func TestNobodyComesIntoAClosedChannel(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		invite := h.invite(t, "")
+		_, err := h.channels.UpdateChannel(alice(""), &openintentv1.UpdateChannelRequest{
+			Channel:    &openintentv1.Channel{Id: h.channel, Status: openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED},
+			UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"status"}},
+		})
+		require.NoError(t, err)
+		require.Equal(t, "CHANNEL_CLOSED", fault.From(h.Join(t.Context(), invite, "guest-1")).Reason)
 		require.Empty(t, h.members(t))
 	})
 }
