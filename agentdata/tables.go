@@ -135,13 +135,9 @@ var Tables = []Table{
 		Erased: "what its subscriptions gave up, and why", change: removal(ofAgent, "position"),
 	},
 	{
-		Name: "surfacings", Of: ofAgent, Columns: "position:number agent_id surfaced_at:time", Hidden: "intent_no",
-		Erased: "which messages its model saw", change: removal(ofAgent, "position"),
-	},
-	{
 		Name: "dispositions", Of: ofAgent,
-		Columns: "position:number agent_id disposition reason until_at:time disposed_at:time changes:number", Hidden: "intent_no",
-		Erased: "what it did with messages, and why", change: removal(ofAgent, "position"),
+		Columns: "position:number agent_id surfaced_at:time disposition reason until_at:time disposed_at:time changes:number",
+		Hidden:  "intent_no", Erased: "which messages its model saw, what it did with them, and why", change: removal(ofAgent, "position"),
 	},
 	{
 		Name: "annotations", Of: ofAgent,

@@ -78,7 +78,7 @@ func (s *Sighting) SetDisposition(d Disposition) (Disposition, error) {
 func (s *Sighting) lastDisposition() (d Disposition, changes int, err error) {
 	err = s.Tx.Pipeline(database.Statement{
 		SQL: "SELECT disposition, reason, until_at, disposed_at, changes FROM dispositions" +
-			" WHERE intent_no = ? AND position = ? AND agent_id = ?",
+			" WHERE intent_no = ? AND position = ? AND agent_id = ? AND disposition IS NOT NULL",
 		Args: []any{s.Message.IntentNo, s.Message.Position, s.Viewer.Agent},
 		Scan: func(row database.Row) error {
 			var until sql.NullInt64

@@ -114,6 +114,27 @@ func TestSurfacedIsTheFirstTimeThatItWasSaid(t *testing.T) {
 	})
 }
 
+// What was said first of a message takes nothing from what is said of it later.
+func TestSurfacedAndDisposedInEitherOrder(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channelID := h.open(t)
+		early, late := h.asks(t, "a", channelID, "b"), h.asks(t, "a", channelID, "b")
+		h.dispose(t, "b", late, Disposition{Word: "ignored", Reason: "later"})
+		at := h.clock.Advance(time.Minute)
+		_, err := h.trySurface(as("b"), "b", early.GetId(), late.GetId())
+		require.NoError(t, err)
+		require.Empty(t, h.deliveryTo(t, early, "b").GetDisposition())
+		h.clock.Advance(time.Minute)
+		h.dispose(t, "b", early, Disposition{Word: "ignored"})
+		for _, m := range []*openintentv1.Message{early, late} {
+			delivery := h.deliveryTo(t, m, "b")
+			require.Equal(t, at, delivery.GetSurfacedAt().AsTime())
+			require.Equal(t, "ignored", delivery.GetDisposition())
+		}
+		require.Equal(t, 2, h.rows(t, "dispositions", "reason = 'later' AND surfaced_at IS NOT NULL OR reason = ''"))
+	})
+}
+
 func TestSurfacedAllOrNone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		channelID := h.open(t)
@@ -136,7 +157,7 @@ func TestSurfacedAllOrNone(t *testing.T) {
 		faulttest.Require(t, err, fault.Denied, "OWN_MESSAGE")
 		_, err = h.trySurface(asOperator(), caller.Operator, mine.GetId())
 		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
-		require.Zero(t, h.rows(t, "surfacings", "1 = 1"))
+		require.Zero(t, h.rows(t, "dispositions", "1 = 1"))
 	})
 }
 
@@ -156,6 +177,5 @@ func TestHandlingOutlivesTheChannelAndNotTheMessage(t *testing.T) {
 		h.deleteChannel(t, channelID)
 		h.sweep(t)
 		require.Zero(t, h.rows(t, "dispositions", "1 = 1"))
-		require.Zero(t, h.rows(t, "surfacings", "1 = 1"))
 	})
 }

@@ -138,9 +138,14 @@ func recordInvariants() []database.Invariant {
 		database.Refers("pending_work", "intents", "intent_no"),
 		database.Refers("audiences", "intents", "intent_no"),
 		database.Refers("receipts", "messages", "intent_no", "position"),
-		database.Refers("dispositions", "messages", "intent_no", "position"),
 		database.Refers("evicted_requests", "messages", "intent_no", "position"),
 		database.Refers("message_revisions", "messages", "intent_no", "position"),
+		{
+			Rule:   "each disposition is of a message",
+			Of:     "dispositions WHERE disposition IS NOT NULL",
+			Broken: "FROM dispositions x LEFT JOIN messages m ON " + ofMessage + " WHERE x.disposition IS NOT NULL AND m.position IS NULL",
+			At:     []string{"x.intent_no", "x.position", "x.agent_id"},
+		},
 		{
 			Rule: "each document is a message of its channel",
 			Of:   "documents",
@@ -164,7 +169,7 @@ func recordInvariants() []database.Invariant {
 		},
 	}
 	// These are written without the intent's lock, so they may outlive the message.
-	for _, table := range []string{"offers", "dead_letters", "surfacings"} {
+	for _, table := range []string{"offers", "dead_letters", "dispositions"} {
 		invariants = append(invariants, database.Invariant{
 			Rule:   "no row of " + table + " lies beyond its log",
 			Of:     table,

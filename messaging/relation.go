@@ -178,7 +178,8 @@ func countPile(tx *database.Tx, q pileQuestion) (count int, err error) {
 		" AND NOT EXISTS (SELECT 1 FROM intents i WHERE i.intent_no = a.intent_no AND i.created_by = ?))"+
 		" AND m.target = ? AND "+inSenders+" AND m.message_type <> 'response' AND m.read_at IS NULL AND m.ended_at IS NULL"+
 		" AND (m.expires_at IS NULL OR m.expires_at > ?) AND m.ordinal > k.floor"+
-		" AND NOT EXISTS (SELECT 1 FROM surfacings x WHERE x.intent_no = m.intent_no AND x.position = m.position)"+
+		" AND NOT EXISTS (SELECT 1 FROM dispositions x WHERE x.intent_no = m.intent_no AND x.position = m.position"+
+		" AND x.surfaced_at IS NOT NULL)"+
 		" AND (m.message_type <> 'request' OR EXISTS (SELECT 1 FROM open_requests r WHERE r.intent_no = m.intent_no AND r.position = m.position))"+
 		" LIMIT ?) AS waiting",
 		q.recipient, names, q.recipient, q.recipient, q.recipient, senders, database.Micros(tx.Now()), q.limit+1))

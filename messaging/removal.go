@@ -96,8 +96,8 @@ func (s *Service) deleteAt(tx *database.Tx, intentNo int64, positions []int64) [
 	in, argument := tx.In("position", positions)
 	var statements []database.Statement
 	for _, table := range []string{
-		"messages", "receipts", "open_requests", "evicted_requests", "offers", "dead_letters", "surfacings",
-		"dispositions", "obligations", "documents",
+		"messages", "receipts", "open_requests", "evicted_requests", "offers", "dead_letters", "dispositions",
+		"obligations", "documents",
 	} {
 		statements = append(statements, database.Statement{
 			SQL: "DELETE FROM " + table + " WHERE intent_no = ? AND " + in, Args: []any{intentNo, argument},

@@ -72,11 +72,12 @@ func factsByIDs(tx *database.Tx, agent string, ids []string) (found []*message.M
 
 // surface writes the times of messages that the agent's model saw now, and returns the times that count: the first ones.
 func surface(tx *database.Tx, agent string, items []inboxItem) (map[messagePlace]time.Time, error) {
+	now := database.Micros(tx.Now())
 	var agentIDs []string
 	var intentNos, positions, times []int64
 	for _, item := range items {
 		agentIDs, intentNos = append(agentIDs, agent), append(intentNos, item.message.IntentNo)
-		positions, times = append(positions, item.message.Position), append(times, database.Micros(item.now))
+		positions, times = append(positions, item.message.Position), append(times, now)
 	}
 	first := make(map[messagePlace]time.Time, len(items))
 	key := []database.Column{
@@ -84,9 +85,13 @@ func surface(tx *database.Tx, agent string, items []inboxItem) (map[messagePlace
 	}
 	in, arguments := tx.InRows(key...)
 	return first, tx.Pipeline(append(
-		tx.InsertIgnore("surfacings", append(key, database.Column{Name: "surfaced_at", Values: times})...),
+		tx.InsertIgnore("dispositions", append(key, database.Column{Name: "surfaced_at", Values: times})...),
 		database.Statement{
-			SQL:  "SELECT intent_no, position, surfaced_at FROM surfacings WHERE " + in,
+			SQL:  "UPDATE dispositions SET surfaced_at = ? WHERE surfaced_at IS NULL AND " + in,
+			Args: append([]any{now}, arguments...),
+		},
+		database.Statement{
+			SQL:  "SELECT intent_no, position, surfaced_at FROM dispositions WHERE " + in,
 			Args: arguments,
 			Scan: func(row database.Row) error {
 				var place messagePlace

@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"database/sql"
 	"slices"
 	"strings"
 
@@ -11,8 +12,7 @@ import (
 	"openintent/messaging/reaction"
 )
 
-// traces are what recipients have left behind of a message: receipts, answers, offers, dead letters, surfacings, dispositions,
-// reactions and claims.
+// traces are what recipients have left behind of a message: receipts, answers, offers, dead letters, dispositions, reactions and claims.
 // Each kind is read in the order of the recipients' names, and at most so many rows of it as rows says.
 type traces struct {
 	rows int
@@ -60,8 +60,6 @@ func (t *traces) statements(tx *database.Tx, m *message.Message, name string) []
 			}
 			return agent, err
 		}),
-		t.timed("SELECT agent_id, surfaced_at FROM surfacings WHERE intent_no = ? AND position = ? AND agent_id "+t.compared+" ?"+
-			" ORDER BY agent_id", place, func(r *record, at int64) { r.surfaced = database.Time(at) }),
 		t.dispositions(place), t.reactions(place),
 	}
 	var claims database.Statement
@@ -89,16 +87,23 @@ func (t *traces) answers(place []any) database.Statement {
 	})
 }
 
-// dispositions reads what the recipients said that they did.
+// dispositions reads when the recipients' models saw the message, and what the recipients said that they did.
 func (t *traces) dispositions(place []any) database.Statement {
-	return t.kind("SELECT agent_id, disposition, disposed_at FROM dispositions WHERE intent_no = ? AND position = ?"+
+	return t.kind("SELECT agent_id, surfaced_at, disposition, disposed_at FROM dispositions WHERE intent_no = ? AND position = ?"+
 		" AND agent_id "+t.compared+" ? ORDER BY agent_id", place, func(row database.Row) (agent string, err error) {
-		var word string
-		var at int64
-		if err = row.Scan(&agent, &word, &at); err == nil {
-			t.of(agent).disposed(word, database.Time(at))
+		var word sql.NullString
+		var surfacedAt, disposedAt sql.NullInt64
+		if err = row.Scan(&agent, &surfacedAt, &word, &disposedAt); err != nil {
+			return agent, err
 		}
-		return agent, err
+		one := t.of(agent)
+		if surfacedAt.Valid {
+			one.surfaced = database.Time(surfacedAt.Int64)
+		}
+		if word.Valid {
+			one.disposed(word.String, database.Time(disposedAt.Int64))
+		}
+		return agent, nil
 	})
 }
 

@@ -94,7 +94,7 @@ func TestAnExportHasAllOfTheAgent(t *testing.T) {
 		text, byTable := export(t, w.DatabaseURL)
 		for _, table := range []string{
 			"intents", "events", "assignments", "access_entries", "coordinators", "agents", "channels", "members", "messages",
-			"message_revisions", "open_requests", "receipts", "idempotency_keys", "audiences", "offers", "surfacings", "dispositions",
+			"message_revisions", "open_requests", "receipts", "idempotency_keys", "audiences", "offers", "dispositions",
 			"annotations", "reactions", "claims", "obligations", "leases", "subscriptions", "subscription_positions", "subscription_deliveries",
 			"api_keys",
 		} {

@@ -133,7 +133,7 @@ var faults = map[string][]string{
 		"UPDATE messages SET correlation_position = position WHERE id = '{response}'",
 	},
 	"receipts refers to a row of messages":          {"DELETE FROM messages"},
-	"dispositions refers to a row of messages":      {"DELETE FROM messages"},
+	"each disposition is of a message":              {"DELETE FROM messages"},
 	"evicted_requests refers to a row of messages":  {"DELETE FROM messages WHERE id = '{evicted}'"},
 	"message_revisions refers to a row of messages": {"DELETE FROM messages WHERE id = '{first}'"},
 	"each document is a message of its channel": {
@@ -146,7 +146,7 @@ var faults = map[string][]string{
 	},
 	"no row of offers lies beyond its log":       {"INSERT INTO offers (intent_no, position, agent_id, offered_at) SELECT intent_no, 100000, 'a', 1 FROM intents"},
 	"no row of dead_letters lies beyond its log": {"INSERT INTO dead_letters (intent_no, position, agent_id, dead_at, reason) SELECT intent_no, 100000, 'a', 1, '' FROM intents"},
-	"no row of surfacings lies beyond its log":   {"INSERT INTO surfacings (intent_no, position, agent_id, surfaced_at) SELECT intent_no, 100000, 'a', 1 FROM intents"},
+	"no row of dispositions lies beyond its log": {"INSERT INTO dispositions (intent_no, position, agent_id, surfaced_at) SELECT intent_no, 100000, 'a', 1 FROM intents"},
 
 	"claims refers to a row of channels": {"DELETE FROM channels WHERE name = 'talk'"},
 	"each claim has a fence of its own": {
