@@ -67,6 +67,7 @@ func (t *target) acknowledgedBroadcaster(channel string, subscriptions []string)
 // SDK do. Each request takes all that wait.
 type receiver struct {
 	client       openintentv1.SubscriptionServiceClient
+	experimental openintentv1.ExperimentalServiceClient
 	name         string
 	subscription string
 	stream       grpc.ServerStreamingClient[openintentv1.SubscriptionDelivery]
@@ -82,7 +83,8 @@ func (t *target) receive(ctx context.Context, subscriptions []string) (receivers
 	agents := make(receivers, len(subscriptions))
 	return agents, inParallel(len(agents), func(i int) (err error) {
 		r := &receiver{
-			client: openintentv1.NewSubscriptionServiceClient(conns[i/streamsPerConnection]), name: follower(i),
+			client:       openintentv1.NewSubscriptionServiceClient(conns[i/streamsPerConnection]),
+			experimental: openintentv1.NewExperimentalServiceClient(conns[i/streamsPerConnection]), name: follower(i),
 			subscription: subscriptions[i], received: make(chan int64, acknowledgingAt),
 		}
 		agents[i] = r
@@ -132,7 +134,7 @@ func (r *receiver) receive() error {
 func (r *receiver) acknowledge(ctx context.Context, a *arrivals, ended context.CancelCauseFunc) error {
 	done := 0
 	for numbers := r.waiting(); len(numbers) > 0; {
-		stream, err := r.client.StreamAcknowledgements(as(ctx, r.name))
+		stream, err := r.experimental.StreamAcknowledgements(as(ctx, r.name))
 		if err != nil {
 			return err
 		}

@@ -60,7 +60,7 @@ func (f followed) followOverGRPC(t *testing.T, connection *grpc.ClientConn) (end
 
 // acknowledgeOverGRPC opens a stream of acknowledgements, and returns a function that waits for its end.
 func (f followed) acknowledgeOverGRPC(t *testing.T, connection *grpc.ClientConn) (end func() error) {
-	stream, err := openintentv1.NewSubscriptionServiceClient(connection).StreamAcknowledgements(
+	stream, err := openintentv1.NewExperimentalServiceClient(connection).StreamAcknowledgements(
 		as(t, "x-api-key", DevelopmentKey, "x-agent-id", "ann"))
 	require.NoError(t, err)
 	require.NoError(t, stream.Send(&openintentv1.StreamAcknowledgementsRequest{SubscriptionId: f.subscription}))

@@ -157,7 +157,7 @@ var policies = map[string]policy{
 	openintentv1.SubscriptionService_StreamDeliveries_FullMethodName:       {access: anyCaller, effect: writes, free: isConsumer, place: byRoom, waits: true},
 	openintentv1.SubscriptionService_FetchDeliveries_FullMethodName:        {access: anyCaller, effect: writes, free: isConsumer, place: byRoom, waits: true},
 	openintentv1.SubscriptionService_AcknowledgeDeliveries_FullMethodName:  {access: anyCaller, effect: writes, free: isConsumer, place: byRoom},
-	openintentv1.SubscriptionService_StreamAcknowledgements_FullMethodName: {access: anyCaller, effect: writes, free: isConsumer, place: byRoom, waits: true},
+	openintentv1.ExperimentalService_StreamAcknowledgements_FullMethodName: {access: anyCaller, effect: writes, free: isConsumer, place: byRoom, waits: true},
 	openintentv1.SubscriptionService_ListDeadLetters_FullMethodName:        {access: anyCaller, effect: reads, place: byRoom},
 	openintentv1.SubscriptionService_RedriveDeadLetters_FullMethodName:     {access: anyCaller, effect: writes, free: isConsumer, place: byRoom},
 

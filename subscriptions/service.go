@@ -57,6 +57,7 @@ const defaultLookAgain = 5 * time.Second
 // Service is the room of subscriptions; make it with New, then call Start.
 type Service struct {
 	openintentv1.UnimplementedSubscriptionServiceServer
+	openintentv1.UnimplementedExperimentalServiceServer
 
 	db        *database.DB
 	intents   *intents.Service
@@ -110,9 +111,10 @@ func New(cfg Config) *Service {
 	return s
 }
 
-// Register adds the room's gRPC service.
+// Register adds the room's gRPC services.
 func (s *Service) Register(r grpc.ServiceRegistrar) {
 	openintentv1.RegisterSubscriptionServiceServer(r, s)
+	openintentv1.RegisterExperimentalServiceServer(r, s)
 }
 
 // Start begins the room's background work. Where only one process serves the database, Start ends the leases of the previous

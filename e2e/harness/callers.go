@@ -38,6 +38,7 @@ type Caller struct {
 	Channels      openintentv1.ChannelServiceClient
 	Messages      openintentv1.MessageServiceClient
 	Subscriptions openintentv1.SubscriptionServiceClient
+	Experimental  openintentv1.ExperimentalServiceClient
 	Attention     openintentv1.AttentionServiceClient
 	Claims        openintentv1.ClaimServiceClient
 	Obligations   openintentv1.ObligationServiceClient
@@ -77,6 +78,7 @@ func (c *Clients) With(key, agent string) *Caller {
 		Channels:      openintentv1.NewChannelServiceClient(connection),
 		Messages:      openintentv1.NewMessageServiceClient(connection),
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(connection),
+		Experimental:  openintentv1.NewExperimentalServiceClient(connection),
 		Attention:     openintentv1.NewAttentionServiceClient(connection),
 		Claims:        openintentv1.NewClaimServiceClient(connection),
 		Obligations:   openintentv1.NewObligationServiceClient(connection),

@@ -203,7 +203,7 @@ func (f *life) streamDeliveries(ctx context.Context, id string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	acknowledging, err := f.friend.Subscriptions.StreamAcknowledgements(ctx)
+	acknowledging, err := f.friend.Experimental.StreamAcknowledgements(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -80,7 +80,7 @@ func (w *world) beginAs(t *testing.T, secret, agent, room string) lasting {
 		if err != nil {
 			return err.Error()
 		}
-		stream, err := c.Subscriptions.StreamAcknowledgements(t.Context())
+		stream, err := c.Experimental.StreamAcknowledgements(t.Context())
 		if err != nil {
 			return err.Error()
 		}

@@ -28,7 +28,7 @@ var withoutPlace = []string{
 	"SubscriptionService/GetSubscription", "SubscriptionService/UpdateSubscription", "SubscriptionService/DeleteSubscription",
 	"SubscriptionService/StreamDeliveries",
 	"SubscriptionService/FetchDeliveries", "SubscriptionService/AcknowledgeDeliveries",
-	"SubscriptionService/StreamAcknowledgements", "SubscriptionService/ListDeadLetters", "SubscriptionService/RedriveDeadLetters",
+	"ExperimentalService/StreamAcknowledgements", "SubscriptionService/ListDeadLetters", "SubscriptionService/RedriveDeadLetters",
 	"KeyService/CreateKey", "KeyService/ListKeys", "KeyService/GetKey", "KeyService/RevokeKey", "KeyService/RotateKey",
 }
 

@@ -147,7 +147,7 @@ func (c *client) acknowledgeStreaming(
 ) {
 	attempt, cancel := context.WithTimeout(ctx, attemptTime)
 	defer cancel()
-	stream, err := at.Subscriptions.StreamAcknowledgements(attempt)
+	stream, err := at.Experimental.StreamAcknowledgements(attempt)
 	var sent []int64
 	for times := 1 + c.random.IntN(5); err == nil && len(batch) > 0; batch = gathered(numbers) {
 		sent = append(sent, batch...)

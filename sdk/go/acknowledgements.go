@@ -56,7 +56,7 @@ func (a *acknowledger) send(ctx context.Context, subscription string, numbers []
 // begin opens a stream, and reports whether that succeeded. It fails while the server is away.
 func (a *acknowledger) begin(ctx context.Context, subscription string) bool {
 	lasting, cancel := context.WithCancel(ctx)
-	requests, err := a.receiver.client.raw.Subscriptions.StreamAcknowledgements(lasting)
+	requests, err := a.receiver.client.raw.Experimental.StreamAcknowledgements(lasting)
 	if err != nil {
 		cancel()
 		return false

@@ -101,7 +101,7 @@ func withReceipts(t *testing.T, test func(t *testing.T, r *receipts, a *acknowle
 	synctest.Test(t, func(t *testing.T) {
 		server := &receipts{}
 		receiver := newReceiver(newClient(nil, Options{}).Agent(AgentOptions{ID: "agent"}))
-		receiver.client.raw.Subscriptions = server
+		receiver.client.raw.Subscriptions, receiver.client.raw.Experimental = server, server
 		a := newAcknowledger(receiver)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})

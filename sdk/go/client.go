@@ -43,6 +43,7 @@ type Raw struct {
 	Channels      openintentv1.ChannelServiceClient
 	Messages      openintentv1.MessageServiceClient
 	Subscriptions openintentv1.SubscriptionServiceClient
+	Experimental  openintentv1.ExperimentalServiceClient
 	Attention     openintentv1.AttentionServiceClient
 	Claims        openintentv1.ClaimServiceClient
 	Obligations   openintentv1.ObligationServiceClient
@@ -107,6 +108,7 @@ func rawOf(calls grpc.ClientConnInterface) Raw {
 		Channels:      openintentv1.NewChannelServiceClient(calls),
 		Messages:      openintentv1.NewMessageServiceClient(calls),
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(calls),
+		Experimental:  openintentv1.NewExperimentalServiceClient(calls),
 		Attention:     openintentv1.NewAttentionServiceClient(calls),
 		Claims:        openintentv1.NewClaimServiceClient(calls),
 		Obligations:   openintentv1.NewObligationServiceClient(calls),

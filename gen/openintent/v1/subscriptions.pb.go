@@ -1619,107 +1619,6 @@ func (x *AcknowledgeDeliveriesRequest) GetThrough() int64 {
 	return 0
 }
 
-// StreamAcknowledgementsRequest names further deliveries that are done.
-type StreamAcknowledgementsRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The subscription. Only the first request of a stream needs it; the following ones may repeat it.
-	SubscriptionId string `protobuf:"bytes,1,opt,name=subscription_id,json=subscriptionId,proto3" json:"subscription_id,omitempty"`
-	// Up to 1,000 of them.
-	Numbers       []int64 `protobuf:"varint,2,rep,packed,name=numbers,proto3" json:"numbers,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *StreamAcknowledgementsRequest) Reset() {
-	*x = StreamAcknowledgementsRequest{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[18]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *StreamAcknowledgementsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*StreamAcknowledgementsRequest) ProtoMessage() {}
-
-func (x *StreamAcknowledgementsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[18]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use StreamAcknowledgementsRequest.ProtoReflect.Descriptor instead.
-func (*StreamAcknowledgementsRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{18}
-}
-
-func (x *StreamAcknowledgementsRequest) GetSubscriptionId() string {
-	if x != nil {
-		return x.SubscriptionId
-	}
-	return ""
-}
-
-func (x *StreamAcknowledgementsRequest) GetNumbers() []int64 {
-	if x != nil {
-		return x.Numbers
-	}
-	return nil
-}
-
-// StreamAcknowledgementsResponse says that all acknowledgements of the stream are stored.
-type StreamAcknowledgementsResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many numbers the stream has acknowledged. A repeated number counts again.
-	Acknowledged  int64 `protobuf:"varint,1,opt,name=acknowledged,proto3" json:"acknowledged,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *StreamAcknowledgementsResponse) Reset() {
-	*x = StreamAcknowledgementsResponse{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[19]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *StreamAcknowledgementsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*StreamAcknowledgementsResponse) ProtoMessage() {}
-
-func (x *StreamAcknowledgementsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[19]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use StreamAcknowledgementsResponse.ProtoReflect.Descriptor instead.
-func (*StreamAcknowledgementsResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{19}
-}
-
-func (x *StreamAcknowledgementsResponse) GetAcknowledged() int64 {
-	if x != nil {
-		return x.Acknowledged
-	}
-	return 0
-}
-
 // ListDeadLettersRequest selects dead letters.
 type ListDeadLettersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1737,7 +1636,7 @@ type ListDeadLettersRequest struct {
 
 func (x *ListDeadLettersRequest) Reset() {
 	*x = ListDeadLettersRequest{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[20]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1749,7 +1648,7 @@ func (x *ListDeadLettersRequest) String() string {
 func (*ListDeadLettersRequest) ProtoMessage() {}
 
 func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[20]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1762,7 +1661,7 @@ func (x *ListDeadLettersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersRequest.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{20}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListDeadLettersRequest) GetSubscriptionId() string {
@@ -1806,7 +1705,7 @@ type ListDeadLettersResponse struct {
 
 func (x *ListDeadLettersResponse) Reset() {
 	*x = ListDeadLettersResponse{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[21]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1818,7 +1717,7 @@ func (x *ListDeadLettersResponse) String() string {
 func (*ListDeadLettersResponse) ProtoMessage() {}
 
 func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[21]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1831,7 +1730,7 @@ func (x *ListDeadLettersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadLettersResponse.ProtoReflect.Descriptor instead.
 func (*ListDeadLettersResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{21}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListDeadLettersResponse) GetDeadLetters() []*DeadLetter {
@@ -1864,7 +1763,7 @@ type DeadLetter struct {
 
 func (x *DeadLetter) Reset() {
 	*x = DeadLetter{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[22]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1876,7 +1775,7 @@ func (x *DeadLetter) String() string {
 func (*DeadLetter) ProtoMessage() {}
 
 func (x *DeadLetter) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[22]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1889,7 +1788,7 @@ func (x *DeadLetter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadLetter.ProtoReflect.Descriptor instead.
 func (*DeadLetter) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{22}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DeadLetter) GetDelivery() *SubscriptionDelivery {
@@ -1926,7 +1825,7 @@ type RedriveDeadLettersRequest struct {
 
 func (x *RedriveDeadLettersRequest) Reset() {
 	*x = RedriveDeadLettersRequest{}
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[23]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1938,7 +1837,7 @@ func (x *RedriveDeadLettersRequest) String() string {
 func (*RedriveDeadLettersRequest) ProtoMessage() {}
 
 func (x *RedriveDeadLettersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_subscriptions_proto_msgTypes[23]
+	mi := &file_openintent_v1_subscriptions_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1951,7 +1850,7 @@ func (x *RedriveDeadLettersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveDeadLettersRequest.ProtoReflect.Descriptor instead.
 func (*RedriveDeadLettersRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{23}
+	return file_openintent_v1_subscriptions_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RedriveDeadLettersRequest) GetSubscriptionId() string {
@@ -2174,12 +2073,7 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\anumbers\x18\x02 \x03(\x03B\x0f\xbaH\f\x92\x01\t\x10\xe8\a\"\x04\"\x02(\x01R\anumbers\x12&\n" +
 	"\athrough\x18\x03 \x01(\x03B\a\xbaH\x04\"\x02(\x01H\x00R\athrough\x88\x01\x01B\n" +
 	"\n" +
-	"\b_through\"s\n" +
-	"\x1dStreamAcknowledgementsRequest\x12'\n" +
-	"\x0fsubscription_id\x18\x01 \x01(\tR\x0esubscriptionId\x12)\n" +
-	"\anumbers\x18\x02 \x03(\x03B\x0f\xbaH\f\x92\x01\t\x10\xe8\a\"\x04\"\x02(\x01R\anumbers\"D\n" +
-	"\x1eStreamAcknowledgementsResponse\x12\"\n" +
-	"\facknowledged\x18\x01 \x01(\x03R\facknowledged\"\xeb\x01\n" +
+	"\b_through\"\xeb\x01\n" +
 	"\x16ListDeadLettersRequest\x12,\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\x12%\n" +
 	"\x05limit\x18\x02 \x01(\x05B\n" +
@@ -2201,7 +2095,7 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\adead_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x06deadAt\"t\n" +
 	"\x19RedriveDeadLettersRequest\x12,\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\x12)\n" +
-	"\anumbers\x18\x02 \x03(\x03B\x0f\xbaH\f\x92\x01\t\x10\xe8\a\"\x04\"\x02(\x01R\anumbers2\xc0\f\n" +
+	"\anumbers\x18\x02 \x03(\x03B\x0f\xbaH\f\x92\x01\t\x10\xe8\a\"\x04\"\x02(\x01R\anumbers2\xc7\v\n" +
 	"\x13SubscriptionService\x12y\n" +
 	"\x12CreateSubscription\x12(.openintent.v1.CreateSubscriptionRequest\x1a\x1b.openintent.v1.Subscription\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/subscriptions\x12\x90\x01\n" +
 	"\x11ListSubscriptions\x12'.openintent.v1.ListSubscriptionsRequest\x1a(.openintent.v1.ListSubscriptionsResponse\"(\x82\xd3\xe4\x93\x02\"b\rsubscriptions\x12\x11/v1/subscriptions\x12\x82\x01\n" +
@@ -2211,8 +2105,7 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\x10StreamDeliveries\x12&.openintent.v1.StreamDeliveriesRequest\x1a#.openintent.v1.SubscriptionDelivery0\x01\x12\xa4\x01\n" +
 	"\x0fFetchDeliveries\x12%.openintent.v1.FetchDeliveriesRequest\x1a&.openintent.v1.FetchDeliveriesResponse\"B\x82\xd3\xe4\x93\x02<b\n" +
 	"deliveries\x12./v1/subscriptions/{subscription_id}/deliveries\x12\x9d\x01\n" +
-	"\x15AcknowledgeDeliveries\x12+.openintent.v1.AcknowledgeDeliveriesRequest\x1a\x1b.openintent.v1.Subscription\":\x82\xd3\xe4\x93\x024:\x01*\"//v1/subscriptions/{subscription_id}/acknowledge\x12w\n" +
-	"\x16StreamAcknowledgements\x12,.openintent.v1.StreamAcknowledgementsRequest\x1a-.openintent.v1.StreamAcknowledgementsResponse(\x01\x12\xa8\x01\n" +
+	"\x15AcknowledgeDeliveries\x12+.openintent.v1.AcknowledgeDeliveriesRequest\x1a\x1b.openintent.v1.Subscription\":\x82\xd3\xe4\x93\x024:\x01*\"//v1/subscriptions/{subscription_id}/acknowledge\x12\xa8\x01\n" +
 	"\x0fListDeadLetters\x12%.openintent.v1.ListDeadLettersRequest\x1a&.openintent.v1.ListDeadLettersResponse\"F\x82\xd3\xe4\x93\x02@b\fdead_letters\x120/v1/subscriptions/{subscription_id}/dead_letters\x12\xa0\x01\n" +
 	"\x12RedriveDeadLetters\x12(.openintent.v1.RedriveDeadLettersRequest\x1a\x1b.openintent.v1.Subscription\"C\x82\xd3\xe4\x93\x02=:\x01*\"8/v1/subscriptions/{subscription_id}/dead_letters/redriveB\xa7\x01\n" +
 	"\x11com.openintent.v1B\x12SubscriptionsProtoP\x01Z)openintent/gen/openintent/v1;openintentv1\xa2\x02\x03OXX\xaa\x02\rOpenintent.V1\xca\x02\rOpenintent\\V1\xe2\x02\x19Openintent\\V1\\GPBMetadata\xea\x02\x0eOpenintent::V1b\x06proto3"
@@ -2229,61 +2122,59 @@ func file_openintent_v1_subscriptions_proto_rawDescGZIP() []byte {
 	return file_openintent_v1_subscriptions_proto_rawDescData
 }
 
-var file_openintent_v1_subscriptions_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_openintent_v1_subscriptions_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_openintent_v1_subscriptions_proto_goTypes = []any{
-	(*Subscription)(nil),                   // 0: openintent.v1.Subscription
-	(*CreateSubscriptionRequest)(nil),      // 1: openintent.v1.CreateSubscriptionRequest
-	(*ListSubscriptionsRequest)(nil),       // 2: openintent.v1.ListSubscriptionsRequest
-	(*ListSubscriptionsResponse)(nil),      // 3: openintent.v1.ListSubscriptionsResponse
-	(*GetSubscriptionRequest)(nil),         // 4: openintent.v1.GetSubscriptionRequest
-	(*UpdateSubscriptionRequest)(nil),      // 5: openintent.v1.UpdateSubscriptionRequest
-	(*DeleteSubscriptionRequest)(nil),      // 6: openintent.v1.DeleteSubscriptionRequest
-	(*DeleteSubscriptionResponse)(nil),     // 7: openintent.v1.DeleteSubscriptionResponse
-	(*SubscriptionDelivery)(nil),           // 8: openintent.v1.SubscriptionDelivery
-	(*EarlierMessage)(nil),                 // 9: openintent.v1.EarlierMessage
-	(*Digest)(nil),                         // 10: openintent.v1.Digest
-	(*DigestCount)(nil),                    // 11: openintent.v1.DigestCount
-	(*DigestSubject)(nil),                  // 12: openintent.v1.DigestSubject
-	(*DigestSpan)(nil),                     // 13: openintent.v1.DigestSpan
-	(*StreamDeliveriesRequest)(nil),        // 14: openintent.v1.StreamDeliveriesRequest
-	(*FetchDeliveriesRequest)(nil),         // 15: openintent.v1.FetchDeliveriesRequest
-	(*FetchDeliveriesResponse)(nil),        // 16: openintent.v1.FetchDeliveriesResponse
-	(*AcknowledgeDeliveriesRequest)(nil),   // 17: openintent.v1.AcknowledgeDeliveriesRequest
-	(*StreamAcknowledgementsRequest)(nil),  // 18: openintent.v1.StreamAcknowledgementsRequest
-	(*StreamAcknowledgementsResponse)(nil), // 19: openintent.v1.StreamAcknowledgementsResponse
-	(*ListDeadLettersRequest)(nil),         // 20: openintent.v1.ListDeadLettersRequest
-	(*ListDeadLettersResponse)(nil),        // 21: openintent.v1.ListDeadLettersResponse
-	(*DeadLetter)(nil),                     // 22: openintent.v1.DeadLetter
-	(*RedriveDeadLettersRequest)(nil),      // 23: openintent.v1.RedriveDeadLettersRequest
-	(MessageType)(0),                       // 24: openintent.v1.MessageType
-	(*timestamppb.Timestamp)(nil),          // 25: google.protobuf.Timestamp
-	(*Message)(nil),                        // 26: openintent.v1.Message
-	(*Event)(nil),                          // 27: openintent.v1.Event
-	(*Annotation)(nil),                     // 28: openintent.v1.Annotation
-	(*Attention)(nil),                      // 29: openintent.v1.Attention
+	(*Subscription)(nil),                 // 0: openintent.v1.Subscription
+	(*CreateSubscriptionRequest)(nil),    // 1: openintent.v1.CreateSubscriptionRequest
+	(*ListSubscriptionsRequest)(nil),     // 2: openintent.v1.ListSubscriptionsRequest
+	(*ListSubscriptionsResponse)(nil),    // 3: openintent.v1.ListSubscriptionsResponse
+	(*GetSubscriptionRequest)(nil),       // 4: openintent.v1.GetSubscriptionRequest
+	(*UpdateSubscriptionRequest)(nil),    // 5: openintent.v1.UpdateSubscriptionRequest
+	(*DeleteSubscriptionRequest)(nil),    // 6: openintent.v1.DeleteSubscriptionRequest
+	(*DeleteSubscriptionResponse)(nil),   // 7: openintent.v1.DeleteSubscriptionResponse
+	(*SubscriptionDelivery)(nil),         // 8: openintent.v1.SubscriptionDelivery
+	(*EarlierMessage)(nil),               // 9: openintent.v1.EarlierMessage
+	(*Digest)(nil),                       // 10: openintent.v1.Digest
+	(*DigestCount)(nil),                  // 11: openintent.v1.DigestCount
+	(*DigestSubject)(nil),                // 12: openintent.v1.DigestSubject
+	(*DigestSpan)(nil),                   // 13: openintent.v1.DigestSpan
+	(*StreamDeliveriesRequest)(nil),      // 14: openintent.v1.StreamDeliveriesRequest
+	(*FetchDeliveriesRequest)(nil),       // 15: openintent.v1.FetchDeliveriesRequest
+	(*FetchDeliveriesResponse)(nil),      // 16: openintent.v1.FetchDeliveriesResponse
+	(*AcknowledgeDeliveriesRequest)(nil), // 17: openintent.v1.AcknowledgeDeliveriesRequest
+	(*ListDeadLettersRequest)(nil),       // 18: openintent.v1.ListDeadLettersRequest
+	(*ListDeadLettersResponse)(nil),      // 19: openintent.v1.ListDeadLettersResponse
+	(*DeadLetter)(nil),                   // 20: openintent.v1.DeadLetter
+	(*RedriveDeadLettersRequest)(nil),    // 21: openintent.v1.RedriveDeadLettersRequest
+	(MessageType)(0),                     // 22: openintent.v1.MessageType
+	(*timestamppb.Timestamp)(nil),        // 23: google.protobuf.Timestamp
+	(*Message)(nil),                      // 24: openintent.v1.Message
+	(*Event)(nil),                        // 25: openintent.v1.Event
+	(*Annotation)(nil),                   // 26: openintent.v1.Annotation
+	(*Attention)(nil),                    // 27: openintent.v1.Attention
 }
 var file_openintent_v1_subscriptions_proto_depIdxs = []int32{
-	24, // 0: openintent.v1.Subscription.message_type:type_name -> openintent.v1.MessageType
-	25, // 1: openintent.v1.Subscription.created_at:type_name -> google.protobuf.Timestamp
-	25, // 2: openintent.v1.Subscription.expires_at:type_name -> google.protobuf.Timestamp
-	24, // 3: openintent.v1.CreateSubscriptionRequest.message_type:type_name -> openintent.v1.MessageType
-	25, // 4: openintent.v1.CreateSubscriptionRequest.expires_at:type_name -> google.protobuf.Timestamp
+	22, // 0: openintent.v1.Subscription.message_type:type_name -> openintent.v1.MessageType
+	23, // 1: openintent.v1.Subscription.created_at:type_name -> google.protobuf.Timestamp
+	23, // 2: openintent.v1.Subscription.expires_at:type_name -> google.protobuf.Timestamp
+	22, // 3: openintent.v1.CreateSubscriptionRequest.message_type:type_name -> openintent.v1.MessageType
+	23, // 4: openintent.v1.CreateSubscriptionRequest.expires_at:type_name -> google.protobuf.Timestamp
 	0,  // 5: openintent.v1.ListSubscriptionsResponse.subscriptions:type_name -> openintent.v1.Subscription
-	26, // 6: openintent.v1.SubscriptionDelivery.message:type_name -> openintent.v1.Message
-	27, // 7: openintent.v1.SubscriptionDelivery.event:type_name -> openintent.v1.Event
-	28, // 8: openintent.v1.SubscriptionDelivery.annotation:type_name -> openintent.v1.Annotation
-	29, // 9: openintent.v1.SubscriptionDelivery.attention:type_name -> openintent.v1.Attention
+	24, // 6: openintent.v1.SubscriptionDelivery.message:type_name -> openintent.v1.Message
+	25, // 7: openintent.v1.SubscriptionDelivery.event:type_name -> openintent.v1.Event
+	26, // 8: openintent.v1.SubscriptionDelivery.annotation:type_name -> openintent.v1.Annotation
+	27, // 9: openintent.v1.SubscriptionDelivery.attention:type_name -> openintent.v1.Attention
 	9,  // 10: openintent.v1.SubscriptionDelivery.earlier:type_name -> openintent.v1.EarlierMessage
 	10, // 11: openintent.v1.SubscriptionDelivery.digest:type_name -> openintent.v1.Digest
-	26, // 12: openintent.v1.EarlierMessage.message:type_name -> openintent.v1.Message
-	29, // 13: openintent.v1.EarlierMessage.attention:type_name -> openintent.v1.Attention
+	24, // 12: openintent.v1.EarlierMessage.message:type_name -> openintent.v1.Message
+	27, // 13: openintent.v1.EarlierMessage.attention:type_name -> openintent.v1.Attention
 	11, // 14: openintent.v1.Digest.counts:type_name -> openintent.v1.DigestCount
 	12, // 15: openintent.v1.Digest.subjects:type_name -> openintent.v1.DigestSubject
 	13, // 16: openintent.v1.Digest.spans:type_name -> openintent.v1.DigestSpan
 	8,  // 17: openintent.v1.FetchDeliveriesResponse.deliveries:type_name -> openintent.v1.SubscriptionDelivery
-	22, // 18: openintent.v1.ListDeadLettersResponse.dead_letters:type_name -> openintent.v1.DeadLetter
+	20, // 18: openintent.v1.ListDeadLettersResponse.dead_letters:type_name -> openintent.v1.DeadLetter
 	8,  // 19: openintent.v1.DeadLetter.delivery:type_name -> openintent.v1.SubscriptionDelivery
-	25, // 20: openintent.v1.DeadLetter.dead_at:type_name -> google.protobuf.Timestamp
+	23, // 20: openintent.v1.DeadLetter.dead_at:type_name -> google.protobuf.Timestamp
 	1,  // 21: openintent.v1.SubscriptionService.CreateSubscription:input_type -> openintent.v1.CreateSubscriptionRequest
 	2,  // 22: openintent.v1.SubscriptionService.ListSubscriptions:input_type -> openintent.v1.ListSubscriptionsRequest
 	4,  // 23: openintent.v1.SubscriptionService.GetSubscription:input_type -> openintent.v1.GetSubscriptionRequest
@@ -2292,22 +2183,20 @@ var file_openintent_v1_subscriptions_proto_depIdxs = []int32{
 	14, // 26: openintent.v1.SubscriptionService.StreamDeliveries:input_type -> openintent.v1.StreamDeliveriesRequest
 	15, // 27: openintent.v1.SubscriptionService.FetchDeliveries:input_type -> openintent.v1.FetchDeliveriesRequest
 	17, // 28: openintent.v1.SubscriptionService.AcknowledgeDeliveries:input_type -> openintent.v1.AcknowledgeDeliveriesRequest
-	18, // 29: openintent.v1.SubscriptionService.StreamAcknowledgements:input_type -> openintent.v1.StreamAcknowledgementsRequest
-	20, // 30: openintent.v1.SubscriptionService.ListDeadLetters:input_type -> openintent.v1.ListDeadLettersRequest
-	23, // 31: openintent.v1.SubscriptionService.RedriveDeadLetters:input_type -> openintent.v1.RedriveDeadLettersRequest
-	0,  // 32: openintent.v1.SubscriptionService.CreateSubscription:output_type -> openintent.v1.Subscription
-	3,  // 33: openintent.v1.SubscriptionService.ListSubscriptions:output_type -> openintent.v1.ListSubscriptionsResponse
-	0,  // 34: openintent.v1.SubscriptionService.GetSubscription:output_type -> openintent.v1.Subscription
-	0,  // 35: openintent.v1.SubscriptionService.UpdateSubscription:output_type -> openintent.v1.Subscription
-	7,  // 36: openintent.v1.SubscriptionService.DeleteSubscription:output_type -> openintent.v1.DeleteSubscriptionResponse
-	8,  // 37: openintent.v1.SubscriptionService.StreamDeliveries:output_type -> openintent.v1.SubscriptionDelivery
-	16, // 38: openintent.v1.SubscriptionService.FetchDeliveries:output_type -> openintent.v1.FetchDeliveriesResponse
-	0,  // 39: openintent.v1.SubscriptionService.AcknowledgeDeliveries:output_type -> openintent.v1.Subscription
-	19, // 40: openintent.v1.SubscriptionService.StreamAcknowledgements:output_type -> openintent.v1.StreamAcknowledgementsResponse
-	21, // 41: openintent.v1.SubscriptionService.ListDeadLetters:output_type -> openintent.v1.ListDeadLettersResponse
-	0,  // 42: openintent.v1.SubscriptionService.RedriveDeadLetters:output_type -> openintent.v1.Subscription
-	32, // [32:43] is the sub-list for method output_type
-	21, // [21:32] is the sub-list for method input_type
+	18, // 29: openintent.v1.SubscriptionService.ListDeadLetters:input_type -> openintent.v1.ListDeadLettersRequest
+	21, // 30: openintent.v1.SubscriptionService.RedriveDeadLetters:input_type -> openintent.v1.RedriveDeadLettersRequest
+	0,  // 31: openintent.v1.SubscriptionService.CreateSubscription:output_type -> openintent.v1.Subscription
+	3,  // 32: openintent.v1.SubscriptionService.ListSubscriptions:output_type -> openintent.v1.ListSubscriptionsResponse
+	0,  // 33: openintent.v1.SubscriptionService.GetSubscription:output_type -> openintent.v1.Subscription
+	0,  // 34: openintent.v1.SubscriptionService.UpdateSubscription:output_type -> openintent.v1.Subscription
+	7,  // 35: openintent.v1.SubscriptionService.DeleteSubscription:output_type -> openintent.v1.DeleteSubscriptionResponse
+	8,  // 36: openintent.v1.SubscriptionService.StreamDeliveries:output_type -> openintent.v1.SubscriptionDelivery
+	16, // 37: openintent.v1.SubscriptionService.FetchDeliveries:output_type -> openintent.v1.FetchDeliveriesResponse
+	0,  // 38: openintent.v1.SubscriptionService.AcknowledgeDeliveries:output_type -> openintent.v1.Subscription
+	19, // 39: openintent.v1.SubscriptionService.ListDeadLetters:output_type -> openintent.v1.ListDeadLettersResponse
+	0,  // 40: openintent.v1.SubscriptionService.RedriveDeadLetters:output_type -> openintent.v1.Subscription
+	31, // [31:41] is the sub-list for method output_type
+	21, // [21:31] is the sub-list for method input_type
 	21, // [21:21] is the sub-list for extension type_name
 	21, // [21:21] is the sub-list for extension extendee
 	0,  // [0:21] is the sub-list for field type_name
@@ -2329,15 +2218,15 @@ func file_openintent_v1_subscriptions_proto_init() {
 	file_openintent_v1_subscriptions_proto_msgTypes[14].OneofWrappers = []any{}
 	file_openintent_v1_subscriptions_proto_msgTypes[15].OneofWrappers = []any{}
 	file_openintent_v1_subscriptions_proto_msgTypes[17].OneofWrappers = []any{}
-	file_openintent_v1_subscriptions_proto_msgTypes[20].OneofWrappers = []any{}
-	file_openintent_v1_subscriptions_proto_msgTypes[21].OneofWrappers = []any{}
+	file_openintent_v1_subscriptions_proto_msgTypes[18].OneofWrappers = []any{}
+	file_openintent_v1_subscriptions_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_subscriptions_proto_rawDesc), len(file_openintent_v1_subscriptions_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

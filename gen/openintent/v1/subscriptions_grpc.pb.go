@@ -19,17 +19,16 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	SubscriptionService_CreateSubscription_FullMethodName     = "/openintent.v1.SubscriptionService/CreateSubscription"
-	SubscriptionService_ListSubscriptions_FullMethodName      = "/openintent.v1.SubscriptionService/ListSubscriptions"
-	SubscriptionService_GetSubscription_FullMethodName        = "/openintent.v1.SubscriptionService/GetSubscription"
-	SubscriptionService_UpdateSubscription_FullMethodName     = "/openintent.v1.SubscriptionService/UpdateSubscription"
-	SubscriptionService_DeleteSubscription_FullMethodName     = "/openintent.v1.SubscriptionService/DeleteSubscription"
-	SubscriptionService_StreamDeliveries_FullMethodName       = "/openintent.v1.SubscriptionService/StreamDeliveries"
-	SubscriptionService_FetchDeliveries_FullMethodName        = "/openintent.v1.SubscriptionService/FetchDeliveries"
-	SubscriptionService_AcknowledgeDeliveries_FullMethodName  = "/openintent.v1.SubscriptionService/AcknowledgeDeliveries"
-	SubscriptionService_StreamAcknowledgements_FullMethodName = "/openintent.v1.SubscriptionService/StreamAcknowledgements"
-	SubscriptionService_ListDeadLetters_FullMethodName        = "/openintent.v1.SubscriptionService/ListDeadLetters"
-	SubscriptionService_RedriveDeadLetters_FullMethodName     = "/openintent.v1.SubscriptionService/RedriveDeadLetters"
+	SubscriptionService_CreateSubscription_FullMethodName    = "/openintent.v1.SubscriptionService/CreateSubscription"
+	SubscriptionService_ListSubscriptions_FullMethodName     = "/openintent.v1.SubscriptionService/ListSubscriptions"
+	SubscriptionService_GetSubscription_FullMethodName       = "/openintent.v1.SubscriptionService/GetSubscription"
+	SubscriptionService_UpdateSubscription_FullMethodName    = "/openintent.v1.SubscriptionService/UpdateSubscription"
+	SubscriptionService_DeleteSubscription_FullMethodName    = "/openintent.v1.SubscriptionService/DeleteSubscription"
+	SubscriptionService_StreamDeliveries_FullMethodName      = "/openintent.v1.SubscriptionService/StreamDeliveries"
+	SubscriptionService_FetchDeliveries_FullMethodName       = "/openintent.v1.SubscriptionService/FetchDeliveries"
+	SubscriptionService_AcknowledgeDeliveries_FullMethodName = "/openintent.v1.SubscriptionService/AcknowledgeDeliveries"
+	SubscriptionService_ListDeadLetters_FullMethodName       = "/openintent.v1.SubscriptionService/ListDeadLetters"
+	SubscriptionService_RedriveDeadLetters_FullMethodName    = "/openintent.v1.SubscriptionService/RedriveDeadLetters"
 )
 
 // SubscriptionServiceClient is the client API for SubscriptionService service.
@@ -82,16 +81,6 @@ type SubscriptionServiceClient interface {
 	// dead letter takes it out of the dead letters; a cumulative acknowledgement leaves dead letters alone. A request with neither is
 	// INVALID_ARGUMENT.
 	AcknowledgeDeliveries(ctx context.Context, in *AcknowledgeDeliveriesRequest, opts ...grpc.CallOption) (*Subscription, error)
-	// StreamAcknowledgements acknowledges deliveries of one subscription without an answer to each request, for agents that finish deliveries
-	// often. If the stream of deliveries runs on the same server, the server stores the acknowledgements about a second later, many of them at a
-	// time; otherwise it stores those of each request before it takes the next one. When the client has ended its side of the stream, the
-	// server stores what is left and answers. Until then any acknowledgement may be lost, so keep the numbers, and end the stream now and then. A
-	// delivery whose acknowledgement was lost comes again, or becomes a dead letter after its last attempt. If a stream ends without an
-	// answer, acknowledge its numbers once more with AcknowledgeDeliveries, which is harmless. If a number cannot be acknowledged, the stream
-	// ends with the refusal of AcknowledgeDeliveries. If the acknowledgements may not be stored, for example because another stream of
-	// deliveries took over before, it ends with ABORTED and reason ACKNOWLEDGEMENTS_LOST. The stream counts as one of the caller's streams.
-	// Not over REST.
-	StreamAcknowledgements(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[StreamAcknowledgementsRequest, StreamAcknowledgementsResponse], error)
 	// ListDeadLetters lists the deliveries that the server gave up, by number.
 	ListDeadLetters(ctx context.Context, in *ListDeadLettersRequest, opts ...grpc.CallOption) (*ListDeadLettersResponse, error)
 	// RedriveDeadLetters makes deliveries that were given up due again, and counts their attempts anew. If a number is no dead letter, the
@@ -196,19 +185,6 @@ func (c *subscriptionServiceClient) AcknowledgeDeliveries(ctx context.Context, i
 	return out, nil
 }
 
-func (c *subscriptionServiceClient) StreamAcknowledgements(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[StreamAcknowledgementsRequest, StreamAcknowledgementsResponse], error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &SubscriptionService_ServiceDesc.Streams[1], SubscriptionService_StreamAcknowledgements_FullMethodName, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	x := &grpc.GenericClientStream[StreamAcknowledgementsRequest, StreamAcknowledgementsResponse]{ClientStream: stream}
-	return x, nil
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type SubscriptionService_StreamAcknowledgementsClient = grpc.ClientStreamingClient[StreamAcknowledgementsRequest, StreamAcknowledgementsResponse]
-
 func (c *subscriptionServiceClient) ListDeadLetters(ctx context.Context, in *ListDeadLettersRequest, opts ...grpc.CallOption) (*ListDeadLettersResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListDeadLettersResponse)
@@ -279,16 +255,6 @@ type SubscriptionServiceServer interface {
 	// dead letter takes it out of the dead letters; a cumulative acknowledgement leaves dead letters alone. A request with neither is
 	// INVALID_ARGUMENT.
 	AcknowledgeDeliveries(context.Context, *AcknowledgeDeliveriesRequest) (*Subscription, error)
-	// StreamAcknowledgements acknowledges deliveries of one subscription without an answer to each request, for agents that finish deliveries
-	// often. If the stream of deliveries runs on the same server, the server stores the acknowledgements about a second later, many of them at a
-	// time; otherwise it stores those of each request before it takes the next one. When the client has ended its side of the stream, the
-	// server stores what is left and answers. Until then any acknowledgement may be lost, so keep the numbers, and end the stream now and then. A
-	// delivery whose acknowledgement was lost comes again, or becomes a dead letter after its last attempt. If a stream ends without an
-	// answer, acknowledge its numbers once more with AcknowledgeDeliveries, which is harmless. If a number cannot be acknowledged, the stream
-	// ends with the refusal of AcknowledgeDeliveries. If the acknowledgements may not be stored, for example because another stream of
-	// deliveries took over before, it ends with ABORTED and reason ACKNOWLEDGEMENTS_LOST. The stream counts as one of the caller's streams.
-	// Not over REST.
-	StreamAcknowledgements(grpc.ClientStreamingServer[StreamAcknowledgementsRequest, StreamAcknowledgementsResponse]) error
 	// ListDeadLetters lists the deliveries that the server gave up, by number.
 	ListDeadLetters(context.Context, *ListDeadLettersRequest) (*ListDeadLettersResponse, error)
 	// RedriveDeadLetters makes deliveries that were given up due again, and counts their attempts anew. If a number is no dead letter, the
@@ -327,9 +293,6 @@ func (UnimplementedSubscriptionServiceServer) FetchDeliveries(context.Context, *
 }
 func (UnimplementedSubscriptionServiceServer) AcknowledgeDeliveries(context.Context, *AcknowledgeDeliveriesRequest) (*Subscription, error) {
 	return nil, status.Error(codes.Unimplemented, "method AcknowledgeDeliveries not implemented")
-}
-func (UnimplementedSubscriptionServiceServer) StreamAcknowledgements(grpc.ClientStreamingServer[StreamAcknowledgementsRequest, StreamAcknowledgementsResponse]) error {
-	return status.Error(codes.Unimplemented, "method StreamAcknowledgements not implemented")
 }
 func (UnimplementedSubscriptionServiceServer) ListDeadLetters(context.Context, *ListDeadLettersRequest) (*ListDeadLettersResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListDeadLetters not implemented")
@@ -495,13 +458,6 @@ func _SubscriptionService_AcknowledgeDeliveries_Handler(srv interface{}, ctx con
 	return interceptor(ctx, in, info, handler)
 }
 
-func _SubscriptionService_StreamAcknowledgements_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(SubscriptionServiceServer).StreamAcknowledgements(&grpc.GenericServerStream[StreamAcknowledgementsRequest, StreamAcknowledgementsResponse]{ServerStream: stream})
-}
-
-// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type SubscriptionService_StreamAcknowledgementsServer = grpc.ClientStreamingServer[StreamAcknowledgementsRequest, StreamAcknowledgementsResponse]
-
 func _SubscriptionService_ListDeadLetters_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListDeadLettersRequest)
 	if err := dec(in); err != nil {
@@ -587,11 +543,6 @@ var SubscriptionService_ServiceDesc = grpc.ServiceDesc{
 			StreamName:    "StreamDeliveries",
 			Handler:       _SubscriptionService_StreamDeliveries_Handler,
 			ServerStreams: true,
-		},
-		{
-			StreamName:    "StreamAcknowledgements",
-			Handler:       _SubscriptionService_StreamAcknowledgements_Handler,
-			ClientStreams: true,
 		},
 	},
 	Metadata: "openintent/v1/subscriptions.proto",

@@ -286,20 +286,6 @@ class AcknowledgeDeliveriesRequest(_message.Message):
     through: int
     def __init__(self, subscription_id: _Optional[str] = ..., numbers: _Optional[_Iterable[int]] = ..., through: _Optional[int] = ...) -> None: ...
 
-class StreamAcknowledgementsRequest(_message.Message):
-    __slots__ = ("subscription_id", "numbers")
-    SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
-    NUMBERS_FIELD_NUMBER: _ClassVar[int]
-    subscription_id: str
-    numbers: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, subscription_id: _Optional[str] = ..., numbers: _Optional[_Iterable[int]] = ...) -> None: ...
-
-class StreamAcknowledgementsResponse(_message.Message):
-    __slots__ = ("acknowledged",)
-    ACKNOWLEDGED_FIELD_NUMBER: _ClassVar[int]
-    acknowledged: int
-    def __init__(self, acknowledged: _Optional[int] = ...) -> None: ...
-
 class ListDeadLettersRequest(_message.Message):
     __slots__ = ("subscription_id", "limit", "after_number", "cursor")
     SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
