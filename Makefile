@@ -85,8 +85,9 @@ torture: ## Break replicas, PostgreSQL and connections for DURATION (SEED to rep
 	scripts/test-race.sh -count 1 -timeout 0 -v -run TestNothingIsLostUnderTorture ./e2e/torture \
 		-torture.duration $(or $(DURATION),3m) -torture.seed $(SEED)
 
-upgrade: ## Replace replicas of the last release by this one under load, roll back, and check that no message is lost (RESTING between two)
-	previous=$$(scripts/previous-release.sh) && go test -tags upgrade -count 1 -timeout 0 -v -run 'WhileReplicasChange|NextReleaseAndBack' ./e2e/torture \
+upgrade: ## Replace replicas of the last release by this one under load, roll back, and check that no message is lost (FROM, TO for other releases)
+	previous=$$(scripts/released.sh $(FROM)) && program=$(if $(TO),$$(scripts/released.sh $(TO))) && \
+		OPENINTENT_TEST_PROGRAM=$$program go test -tags upgrade -count 1 -timeout 0 -v -run 'WhileReplicasChange|NextReleaseAndBack' ./e2e/torture \
 		-torture.previous "$$previous" -torture.resting $(or $(RESTING),3s) -torture.seed $(SEED) $(ARGS)
 
 failover: ## Let a cluster of PostgreSQL under Patroni lose its primary for DURATION (SEED to repeat) and check that no message is lost
@@ -94,7 +95,7 @@ failover: ## Let a cluster of PostgreSQL under Patroni lose its primary for DURA
 		-run 'TestNothingIsLostInFailovers|TestWhatAFailoverLosesIsNamed' ./e2e/torture -torture.duration $(or $(DURATION),10m) -torture.seed $(SEED)
 
 day: ## Play an operator's day: install, upgrade from the last release, rotate keys, back up, restore, fail over
-	previous=$$(scripts/previous-release.sh) && OPENINTENT_TEST_PROGRAM= PREVIOUS="$$previous" \
+	previous=$$(scripts/released.sh) && OPENINTENT_TEST_PROGRAM= PREVIOUS="$$previous" \
 		scripts/with-patroni.sh scripts/with-postgres.sh go test -tags failover -count 1 -timeout 0 -v -run TestAnOperatorsDay ./e2e/operator
 
 claims: ## Let a crowd fight for ROUNDS requests (1,000) with each engine and check that each takes exactly its answers (SEED to repeat)

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	previous = flag.String("torture.previous", "", "the program of the previous release; scripts/previous-release.sh builds it")
+	previous = flag.String("torture.previous", "", "the program of the previous release; scripts/released.sh builds it")
 	resting  = flag.Duration("torture.resting", 3*time.Second, "how long messages are sent between two replacements")
 	killing  = flag.Bool("torture.killing", false, "kill the replicas that are replaced instead of stopping them")
 )
