@@ -32,7 +32,7 @@ var Current = Schema{
 	Files: files,
 	Releases: []Release{
 		{Name: "0.1", Newest: 13},
-		{Name: "0.2"},
+		{Name: "0.2", Newest: 38},
 	},
 }
 
