@@ -282,7 +282,7 @@ func TestPostgresSettings(t *testing.T) {
 		}))
 		return found
 	}
-	require.Equal(t, map[string]string{"application_name": "openintent 0.2", "TimeZone": "UTC", "lock_timeout": "3000",
+	require.Equal(t, map[string]string{"application_name": "openintent 0.3", "TimeZone": "UTC", "lock_timeout": "3000",
 		"statement_timeout": "30000", "idle_in_transaction_session_timeout": "30000"}, settings(address))
 
 	parsed, err := url.Parse(address)

@@ -35,7 +35,7 @@ func TestMigrate(t *testing.T) {
 			require.Equal(t, exitOK, did.exit, did.stderr)
 			require.Contains(t, did.stdout, "applied 14 leases, of release 0.2\n")
 			for _, arguments := range [][]string{{"migrate"}, {"migrate", "--check"}} {
-				require.Equal(t, outcome{stdout: "the schema is that of release 0.2\n"}, at(t, "", arguments...))
+				require.Equal(t, outcome{stdout: "the schema is that of release 0.3\n"}, at(t, "", arguments...))
 			}
 			db, err := database.Open(t.Context(), database.Config{URL: url, AsItIs: true})
 			require.NoError(t, err)

@@ -6,7 +6,7 @@ import (
 )
 
 // version is that of the sources. Between two releases it is the next one with -dev at its end.
-const version = "0.2.0"
+const version = "0.3.0-dev"
 
 // These are set by a build that names them (-ldflags "-X main.commit=..."); see build in the Makefile.
 var commit, date string

@@ -33,6 +33,7 @@ var Current = Schema{
 	Releases: []Release{
 		{Name: "0.1", Newest: 13},
 		{Name: "0.2", Newest: 38},
+		{Name: "0.3"},
 	},
 }
 
