@@ -38,8 +38,6 @@ type NotifierConfig struct {
 	// Unheard is called when notices may have been missed: whenever listening begins, and when another replica had too many to
 	// send.
 	Unheard func()
-	// Greeted is called when another replica begins to listen; may be nil.
-	Greeted func()
 	// Observe is called with the number of notifications sent or received; may be nil.
 	Observe func(sent, received int)
 	// Logger receives a line for each lost connection; nil discards them.
@@ -102,9 +100,6 @@ func (db *DB) Notifier(cfg NotifierConfig) *Notifier {
 func newNotifier(server replicated, cfg NotifierConfig) *Notifier {
 	if cfg.Observe == nil {
 		cfg.Observe = func(int, int) {}
-	}
-	if cfg.Greeted == nil {
-		cfg.Greeted = func() {}
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -378,7 +373,6 @@ func (n *Notifier) receive(payload string) {
 	}
 	n.company()
 	if "\n"+notices == greeting {
-		n.cfg.Greeted()
 		return
 	}
 	n.cfg.Observe(0, 1)

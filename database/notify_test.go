@@ -22,17 +22,15 @@ type replica struct {
 	*database.Notifier
 	heard   chan []string
 	unheard chan struct{}
-	greeted chan struct{}
 }
 
 func newReplica(t *testing.T, url string) *replica {
-	r := &replica{heard: make(chan []string, 1000), unheard: make(chan struct{}, 1000), greeted: make(chan struct{}, 1000)}
+	r := &replica{heard: make(chan []string, 1000), unheard: make(chan struct{}, 1000)}
 	db := openServer(t, database.Config{URL: url})
 	r.Notifier = db.Notifier(database.NotifierConfig{
 		Channel: "test",
 		Heard:   func(notices []string) { r.heard <- notices },
 		Unheard: func() { r.unheard <- struct{}{} },
-		Greeted: func() { r.greeted <- struct{}{} },
 	})
 	r.Start()
 	t.Cleanup(r.Stop)
@@ -72,7 +70,7 @@ func TestReplicasComeAndGo(t *testing.T) {
 	}
 	for i := range 3 {
 		other := newReplica(t, url)
-		within(t, one.greeted)
+		require.Eventually(t, func() bool { return !one.Alone() }, patience, time.Millisecond)
 		other.Tell("here")
 		require.Equal(t, []string{"here"}, one.hears(t, 1))
 		one.Tell(fmt.Sprint("to number ", i))

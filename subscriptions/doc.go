@@ -48,8 +48,6 @@
 // it sent and did not store comes again under new numbers. If the old stream may have crashed, the new one stores what already lies
 // in the logs before it sends that. So a delivery that makes servers crash when they stream it becomes a dead letter in the end.
 //
-// Programs of release 0.1 know nothing of that. While one works on the database, no stream sends ahead (beside.go).
-//
 // An acknowledgement of a delivery that is not stored yet waits until it is, on every replica (acknowledge_ahead.go). At the replica of
 // the stream it reads nothing itself: the transaction that stores it also finds out how the subscription is then (settling_state.go).
 // An acknowledgement on a stream of acknowledgements (acknowledge_stream.go) waits for nothing if the ledger knows the delivery: it only

@@ -97,7 +97,7 @@ func (st *deliveryStream) takeOne(ctx context.Context, stored *wake.Handover) (s
 	intentNo := stored.Key.IntentNo
 	end := h.byIntent[intentNo]
 	switch {
-	case st.ledger == nil || end == nil || !st.sub.active(now), st.service.beside.Load(): // beside release 0.1 a look ends sending ahead
+	case st.ledger == nil || end == nil || !st.sub.active(now):
 		return 0, false, nil
 	case end.Has(stored):
 		return 0, true, nil // the look has seen it

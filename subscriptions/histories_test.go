@@ -50,13 +50,16 @@ func TestAStreamGivesNoLostNumberAgain(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		h.unhurried()
 		talk := h.open(t, h.intent(t), "talk")
-		for _, beside := range []bool{true, false} { // beside release 0.1 nothing is sent ahead
-			h.subscriptions.beside.Store(beside)
-			sub := h.subscribe(t, "bob", &createInput{ChannelId: &talk})
-			name := fmt.Sprint("before_", beside)
+		for _, stored := range []bool{true, false} { // before it is sent, as in subscriptions with digests
+			input := &createInput{ChannelId: &talk}
+			if stored {
+				input.DigestSeconds = ptr(int32(600))
+			}
+			sub := h.subscribe(t, "bob", input)
+			name := fmt.Sprint("before_", stored)
 			var past *databasetest.Past
 			var s *stream[wireDelivery]
-			if beside { // the database still knows the stream
+			if stored { // the database still knows the stream
 				s = h.stream(t, sub, nil)
 				h.send(t, "ann", talk, "bob", "kept")
 				h.acknowledge(t, sub, s.next(t).GetNumber())
@@ -83,7 +86,7 @@ func TestAStreamGivesNoLostNumberAgain(t *testing.T) {
 			require.ErrorIs(t, s.end(t), context.Canceled)
 			require.Equal(t, int64(2), h.get(t, sub).GetOutstandingCount())
 		}
-	}, func(s *settings) { s.room.LookBesideEvery = time.Hour })
+	})
 }
 
 // hold keeps the agent's own log from looking, as if no wake-up came, until the function that it returns is called.

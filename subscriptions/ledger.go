@@ -287,14 +287,6 @@ func (l *ledger) settle(ctx context.Context) error {
 	return await(ctx, settled).err
 }
 
-// hurry lets everything that was sent be stored without delay.
-func (l *ledger) hurry() {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.whole = true
-	l.settler.add(l, 0)
-}
-
 // flush asks the settler to store the ledger within some time: everything that was sent, or only what is acknowledged or was sent long
 // enough ago. The channel gets the outcome.
 func (l *ledger) flush(whole bool, within time.Duration) <-chan settlement {

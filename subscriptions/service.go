@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -47,9 +46,6 @@ type Config struct {
 	LookAgain time.Duration
 	// RenewEvery is how often consumers renew their leases; zero means every 3 seconds.
 	RenewEvery time.Duration
-	// LookBesideEvery is how often to look for programs of release 0.1 on PostgreSQL when no replica says that it begins; zero means
-	// twice a second.
-	LookBesideEvery time.Duration
 }
 
 const defaultLookAgain = 5 * time.Second
@@ -79,11 +75,6 @@ type Service struct {
 	ownLogs   *ownLogs
 	turns     *turns
 	polling   *loop.Loop
-	// beside is true while programs of release 0.1 work on the database, too.
-	beside        atomic.Bool
-	lookingBeside *loop.Loop
-	// stopWatching ends the watch for further replicas; it is nil on SQLite.
-	stopWatching func()
 }
 
 // New makes the room. It registers what happens to subscriptions when an agent departs or an intent is purged. It also
@@ -103,7 +94,6 @@ func New(cfg Config) *Service {
 	s.ownLogs = &ownLogs{service: s, of: make(map[string]*ownLogNumbers)}
 	s.polling = loop.New("poll for changes that no wake-up announced", s.lookAgain, cfg.Logger, s.poll)
 	s.renewing = loop.New("renew the leases on subscriptions", cmp.Or(cfg.RenewEvery, renewEvery), cfg.Logger, s.renew)
-	s.lookingBeside = loop.New("look for programs of release 0.1", cmp.Or(cfg.LookBesideEvery, besideEvery), cfg.Logger, s.lookBeside).Slowing(time.Minute)
 	cfg.Intents.Stock().Include(stockKind)
 	cfg.Agents.OnDeparted(endSubscriptions)
 	cfg.Messaging.OnSubscribeAgent(s.followAgent)
@@ -125,15 +115,6 @@ func (s *Service) Start() {
 			s.logger.Warn("could not end the leases of the previous process; they last until they run out", "error", err)
 		}
 	}
-	if s.db.Engine() == database.PostgreSQL {
-		ctx, cancel := context.WithTimeout(context.Background(), besidePatience)
-		defer cancel()
-		if err := s.lookBeside(ctx); err != nil {
-			s.logger.Warn("could not look for programs of release 0.1; will try again", "error", err)
-		}
-		s.lookingBeside.Start()
-		s.stopWatching = s.messaging.WatchReplicas(s.lookingBeside.Wake)
-	}
 	s.renewing.Start()
 	s.settler.start()
 	s.poster.start()
@@ -149,10 +130,6 @@ func (s *Service) Stop() {
 	s.poster.stop()
 	s.settler.stop()
 	s.renewing.Stop()
-	if s.stopWatching != nil {
-		s.stopWatching()
-	}
-	s.lookingBeside.Stop()
 }
 
 // poll finds the changes to subscriptions that no wake-up announced, for the poster and for the agents' own logs.

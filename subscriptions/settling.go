@@ -114,16 +114,6 @@ func (s *settler) add(l *ledger, within time.Duration) bool {
 	return true
 }
 
-// hurry lets everything that waits be stored without delay.
-func (s *settler) hurry() {
-	s.mutex.Lock()
-	waiting := slices.Clone(s.due.timers)
-	s.mutex.Unlock()
-	for _, l := range waiting {
-		l.hurry()
-	}
-}
-
 // wake lets the settler see that something has to be stored earlier than it knew.
 func (s *settler) wake() {
 	select {

@@ -123,7 +123,6 @@ func (st *deliveryStream) run(ctx context.Context) error {
 // deliverDue makes the stream active if possible, and sends what is due. wait is how long to wait for a wake-up before the next
 // call.
 func (st *deliveryStream) deliverDue(ctx context.Context) (wait time.Duration, err error) {
-	st.stayBehind(ctx)
 	seen, err := st.refresh(ctx)
 	if err != nil {
 		return 0, err
@@ -144,7 +143,7 @@ func (st *deliveryStream) deliverDue(ctx context.Context) (wait time.Duration, e
 			return 0, err
 		}
 	}
-	if st.ledger == nil && !st.careful && !seen.sub.windowed() && seen.hasNews() && !st.service.beside.Load() {
+	if st.ledger == nil && !st.careful && !seen.sub.windowed() && seen.hasNews() {
 		return 0, st.goAhead(ctx)
 	}
 	if st.ledger != nil {

@@ -72,9 +72,6 @@ type (
 	SubscriptionTopic int64
 	// LeaseTopic is an intent's number: a lease of the room above has ended there.
 	LeaseTopic int64
-	// ReplicaTopic is there once: another replica has begun to work on the database. Every replica hears that by itself, so nobody
-	// is told.
-	ReplicaTopic struct{}
 )
 
 // NewHub makes a hub that nobody listens to yet.

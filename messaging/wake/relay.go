@@ -21,7 +21,6 @@ func NewRelay(db *database.DB, logger *slog.Logger, observe func(sent, received 
 		Channel: relayChannel,
 		Heard:   func(notices []string) { h.wakeHere(topicsOf(notices)...) },
 		Unheard: h.wakeAll,
-		Greeted: func() { h.wakeHere(ReplicaTopic{}) },
 		Observe: observe,
 		Logger:  logger,
 	})
@@ -47,15 +46,12 @@ const (
 func noticesOf(topics []any) []string {
 	notices := make([]string, 0, len(topics))
 	for _, topic := range topics {
-		if reached, is := topic.(Reached); is { // programs of release 0.1 know only this
-			notices = append(notices, noticeOf(reached.Audience))
-		}
 		notices = append(notices, noticeOf(topic))
 	}
 	return notices
 }
 
-// noticeOf writes a topic as text. Every type of topic has a notice, except ReplicaTopic, which no hub passes on.
+// noticeOf writes a topic as text. Every type of topic has a notice.
 func noticeOf(topic any) string {
 	switch topic := topic.(type) {
 	case channels.Key:
@@ -94,7 +90,7 @@ func keyNotice(kind byte, key channels.Key) string {
 }
 
 // topicsOf reads notices, and leaves out those that it does not know, and those about an audience beside which another one says which intent
-// began to reach it.
+// began to reach it, as programs of release 0.2 send them together.
 func topicsOf(notices []string) []any {
 	topics, told := make([]any, 0, len(notices)), make(map[any]struct{})
 	for _, notice := range notices {
