@@ -97,6 +97,26 @@ func (h *house) kill(t *testing.T, agent string) error {
 	})
 }
 
+// The sweep goes on where its last turn stopped, so it comes to every claim, however many there are.
+func TestTheSweepComesToEveryClaim(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.hire(t, "bob", "carol")
+		first := h.asks(t, nil)
+		h.claims(t, "bob", first)
+		h.copyClaim(t, first, 6_000)
+		last := h.asks(t, nil)
+		h.claims(t, "carol", last)
+		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
+			return tx.Pipeline(database.Statement{SQL: "UPDATE claims SET message_position = message_position + 9000000 WHERE agent_id = 'carol'"})
+		}))
+		require.NoError(t, h.kill(t, "carol"))
+		h.sweep(t)
+		require.Equal(t, 6_002, h.rows(t), "the first turn does not come to the last claim")
+		h.sweep(t)
+		require.Equal(t, 6_001, h.rows(t))
+	})
+}
+
 func TestClosingEndsClaims(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		h.hire(t, "bob")

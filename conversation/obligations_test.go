@@ -231,6 +231,23 @@ func TestUnclearIsTakenBack(t *testing.T) {
 	})
 }
 
+// A signal that was taken away and is set again counts as the first time.
+func TestASignalThatIsSetAgainCounts(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		asked := h.oblige(t, "bob")
+		h.signal(t, "bob", asked, "unclear")
+		_, err := h.RemoveReaction(as("bob"), &openintentv1.RemoveReactionRequest{
+			ChannelId: h.channel, MessageId: asked.GetId(), Signal: "unclear",
+		})
+		require.NoError(t, err)
+		h.signal(t, "bob", asked, "unclear")
+		for range 3 {
+			h.returns(t, step)
+		}
+		require.Empty(t, h.toldOf(t))
+	})
+}
+
 // Whoever declines is heard until the coordinator has been told, also after the last return.
 func TestDeclinedAfterTheLastReturn(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {

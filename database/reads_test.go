@@ -127,6 +127,23 @@ func TestAReadThatGivesWayHoldsNobodyUp(t *testing.T) {
 	})
 }
 
+// A read that has its turn and gets no connection gives its place back: otherwise an outage would use up all places.
+func TestAReadWithoutAConnectionGivesItsPlaceBack(t *testing.T) {
+	each(t, nil, func(t *testing.T, db *database.DB) {
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range 100 {
+			_ = db.ReadFor(gone, me, func(*database.Tx) error { return nil }) // SQLite may give a connection all the same
+			_ = db.ReadHeavy(gone, me, func(*database.Tx) error { return nil })
+		}
+		done := make(chan error, 2)
+		go func() { done <- db.ReadFor(t.Context(), me, func(*database.Tx) error { return nil }) }()
+		go func() { done <- db.ReadHeavy(t.Context(), me, func(*database.Tx) error { return nil }) }()
+		require.NoError(t, within(t, done))
+		require.NoError(t, within(t, done))
+	})
+}
+
 // A read whose caller has gone ends within its statement, also after that has found a row, and the connection serves on.
 func TestAReadEndsWithItsContext(t *testing.T) {
 	endless := map[database.Engine][]string{

@@ -210,6 +210,24 @@ func TestALivingCallWaitsOnWhenTheClockIsSetBack(t *testing.T) {
 	})
 }
 
+// When the first one in a line gives up, the next one looks at once, also if the scope has been free for long.
+func TestWhoeverGivesUpWakesTheNextOne(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.waitAt(t, 1, "bob", "parser", h.clock.Now().Add(time.Hour))
+		_, intentNo, err := h.resolve(as("bob"), h.intent.GetId())
+		require.NoError(t, err)
+		next := h.messaging.WatchLeases("eve", intentNo)
+		defer next.Close()
+		h.leaveLine(intentNo, 1)
+		require.Zero(t, h.waiting(t))
+		select {
+		case <-next.C():
+		case <-time.After(patience):
+			t.Fatal("nobody was woken")
+		}
+	})
+}
+
 // wait stores a call that waits, as a server does that dies later. Its place is before those of real calls.
 func (h *house) wait(t *testing.T, agent, scope string, aliveUntil time.Time) {
 	t.Helper()

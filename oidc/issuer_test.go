@@ -246,6 +246,17 @@ func TestWithdrawnKeysEndTheirTokens(t *testing.T) {
 	h.refuses(t, old, "TOKEN_INVALID", "does not list")
 }
 
+// A clock that was set back does not put off the next look at the keys.
+func TestWithdrawnKeysEndAlsoAfterTheClockWasSetBack(t *testing.T) {
+	h := newHouse(t)
+	under := h.accepts(t, h.provider.Token(t, nil))
+	h.provider.Rotate(t, jose.RS256)
+	h.provider.Withdraw()
+	h.pass(-time.Hour)
+	h.turns(t)
+	refuses(t, context.Cause(under.Key.Listed), "TOKEN_INVALID", "does not list")
+}
+
 func TestWhileTheIssuerIsAwayItsKnownKeysCount(t *testing.T) {
 	h := newHouse(t)
 	h.provider.Leave()

@@ -2,12 +2,14 @@ package subscriptions
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 
 	"openintent/caller"
 	"openintent/database"
 	"openintent/messaging"
+	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )
 
@@ -15,8 +17,10 @@ import (
 type visibility struct {
 	// begun is true after the first pass.
 	begun bool
-	// seen contains the open requests to the agent that it could see at the latest look, by intent and message id.
-	seen map[int64]map[string]bool
+	// role is that of the agent at the latest look.
+	role string
+	// seen has the targets of the open requests that the agent could see at the latest look, by intent and message id.
+	seen map[int64]map[string]string
 }
 
 // openRequests are open requests in an intent, by their positions, lowest first.
@@ -29,6 +33,7 @@ type openRequests struct {
 // them: those that lie before the gathered position and are not in the agent's log. Later ones are gathered like everything else. The
 // cursors do not move. In the first pass backfill only records the open requests as seen.
 func (l *ownLogNumbers) backfill(ctx context.Context, now *progress) error {
+	l.visible.holds(now.presence.Role())
 	if err := l.backfillIn(ctx, now, now.ruled); err != nil {
 		return err
 	}
@@ -81,7 +86,7 @@ func (l *ownLogNumbers) backfillFrom(ctx context.Context, now *progress, intentN
 	}
 	delete(l.visible.seen, intentNo)
 	for _, entry := range open {
-		l.visible.note(intentNo, entry.Message.ID)
+		l.visible.note(intentNo, entry.Message)
 	}
 	return nil
 }
@@ -105,7 +110,10 @@ func (l *ownLogNumbers) openAt(ctx context.Context, own *subscription, intentNo 
 // missing returns the positions of those open requests of an intent that the agent has not seen before, that gathering has left behind, and
 // that are not in the log.
 func (l *ownLogNumbers) missing(ctx context.Context, own *subscription, intentNo int64, open []reading.Entry) (missing []int64, err error) {
-	open = slices.DeleteFunc(slices.Clone(open), func(entry reading.Entry) bool { return l.visible.seen[intentNo][entry.Message.ID] })
+	open = slices.DeleteFunc(slices.Clone(open), func(entry reading.Entry) bool {
+		_, seen := l.visible.seen[intentNo][entry.Message.ID]
+		return seen
+	})
 	if len(open) == 0 {
 		return nil, nil
 	}
@@ -196,14 +204,25 @@ func (st *ownLogStream) handSome(ctx context.Context, intentNo int64, positions 
 }
 
 // note records that the agent has seen an open request.
-func (v *visibility) note(intentNo int64, messageID string) {
+func (v *visibility) note(intentNo int64, m *message.Message) {
 	if v.seen == nil {
-		v.seen = make(map[int64]map[string]bool)
+		v.seen = make(map[int64]map[string]string)
 	}
 	if v.seen[intentNo] == nil {
-		v.seen[intentNo] = make(map[string]bool)
+		v.seen[intentNo] = make(map[string]string)
 	}
-	v.seen[intentNo][messageID] = true
+	v.seen[intentNo][m.ID] = m.Target
+}
+
+// holds forgets the requests to a role that the agent no longer has: when it takes the role again, they are new to it.
+func (v *visibility) holds(role string) {
+	if role == v.role {
+		return
+	}
+	for _, requests := range v.seen {
+		maps.DeleteFunc(requests, func(_, target string) bool { return target == caller.RolePrefix+v.role })
+	}
+	v.role = role
 }
 
 // logged returns those of some positions of an intent to which deliveries in the agent's log point.

@@ -168,6 +168,13 @@ func TestAgentScopeBackfillsWhatARoleGains(t *testing.T) {
 		requireNext(t, s, "3 ahead")
 		h.asks(t, "ann", first, "role:smith", "after")
 		requireNext(t, s, "4 after")
+
+		h.register(t, "bob", "idle")
+		h.send(t, "ann", first, "bob", "five")
+		requireNext(t, s, "5 five")
+		h.register(t, "bob", "smith") // what was lost and comes again counts as new
+		backfilled = map[string]bool{toldOwn(s.next(t)): true, toldOwn(s.next(t)): true}
+		require.Equal(t, map[string]bool{"5+ before the log": true, "5+ behind": true}, backfilled)
 	})
 }
 

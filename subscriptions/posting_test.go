@@ -3,6 +3,7 @@ package subscriptions
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -299,6 +300,39 @@ func TestWhatTheSubscriberMayNoLongerSeeIsPassedOver(t *testing.T) {
 		h.send(t, "a", channelID, "b", "after")
 		assert.Equal(t, []string{"after"}, endpoint.await(t, 1))
 	}, posting, restless)
+}
+
+// A dispatch that is under way when a webhook moves ends with the next outcomes that it stores, and the rest goes to the new address.
+func TestAWebhookThatMovesTakesAlongWhatIsUnderWay(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		first, sent := make(chan struct{}), make(chan struct{})
+		fresh := newHook(t, nil)
+		var subID string
+		old := newHook(t, func(p arrival) int {
+			switch p.text() {
+			case "one":
+				close(first)
+				<-sent // so what follows waits together, for the next dispatch
+			case "two":
+				_, err := h.subscriptions.UpdateSubscription(as("b"), &openintentv1.UpdateSubscriptionRequest{
+					SubscriptionId: subID, WebhookUrl: &fresh.URL,
+				})
+				assert.NoError(t, err)
+				h.clock.Advance(storedWithin)
+			}
+			return http.StatusOK
+		})
+		channelID := h.open(t, h.intent(t), "news")
+		subID = h.subscribe(t, "b", &createInput{ChannelId: &channelID, WebhookUrl: &old.URL}).GetId()
+		h.send(t, "a", channelID, "b", "one")
+		<-first
+		for _, text := range []string{"two", "three", "four"} {
+			h.send(t, "a", channelID, "b", text)
+		}
+		close(sent)
+		eventually(t, func() bool { return slices.Contains(fresh.taken(), "four") }, "nothing came to the new address")
+		assert.Equal(t, []string{"one", "two"}, old.taken())
+	}, posting)
 }
 
 func TestADeletedSubscriptionIsNotPostedAnyMore(t *testing.T) {

@@ -1,6 +1,7 @@
 package repomesh
 
 import (
+	"strings"
 	"sync"
 	"testing"
 
@@ -108,6 +109,27 @@ func TestPagesLeadOnByTime(t *testing.T) {
 		}
 		require.Equal(t, []string{sent[1], sent[4], sent[7], sent[10]}, walk("/events/inbox?channel=work&direction=asc&limit=3", "since", ""))
 		require.Empty(t, ben.events(t, "/events?channel=nowhere"))
+	})
+}
+
+// A page that looked at large events of others, and at nothing behind them, leads on.
+func TestPagesLeadOnBehindLargeEvents(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		ann, ben := h.agent("ann"), h.agent("ben")
+		for range 14 {
+			ann.says(t, "agent.chat", object{"content": strings.Repeat("large ", 40_000)})
+		}
+		sent := ben.says(t, "agent.chat", object{"content": "small"})
+		var all []string
+		for at := ""; ; {
+			page := ben.does(t, "GET", "/events?direction=asc&limit=100&agent_id=ben"+at, nil)
+			all = append(all, ids(items(t, page, "events"))...)
+			if page["next"] == nil {
+				break
+			}
+			at = "&" + query("since", page["next"].(string))[1:]
+		}
+		require.Equal(t, []string{sent}, all)
 	})
 }
 
