@@ -24,6 +24,7 @@ func (h *house) follow(t *testing.T, request *openintentv1.ListTasksRequest) (si
 		for _, task := range page.GetTasks() {
 			names = append(names, task.GetName())
 		}
+		require.False(t, page.NextCursor != nil && page.GetNextCursor() == request.GetCursor(), "the list stands still")
 		if request.Cursor = page.NextCursor; request.Cursor == nil {
 			return sizes, names
 		}
