@@ -23,12 +23,11 @@ func TestALargeFieldIsNamedWithItsBound(t *testing.T) {
 func TestARefusalStaysAsItWasMade(t *testing.T) {
 	t.Parallel()
 	kept := New(Conflict, "CHANNEL_CLOSED", "The channel is closed.").With("status", "closed")
-	changed := kept.With("channel_id", "c").Because(errors.New("a cause")).After(time.Second).About(&emptypb.Empty{})
+	require.Equal(t, map[string]string{"status": "closed", "channel_id": "c"}, kept.With("channel_id", "c").Metadata)
+	require.EqualError(t, kept.Because(errors.New("a cause")), "CHANNEL_CLOSED: The channel is closed.: a cause")
+	require.Equal(t, time.Second, kept.After(time.Second).RetryAfter)
+	require.NotNil(t, kept.About(&emptypb.Empty{}).Subject)
 	require.Equal(t, New(Conflict, "CHANNEL_CLOSED", "The channel is closed.").With("status", "closed"), kept)
-	require.Equal(t, map[string]string{"status": "closed", "channel_id": "c"}, changed.Metadata)
-	require.Equal(t, time.Second, changed.RetryAfter)
-	require.EqualError(t, changed, "CHANNEL_CLOSED: The channel is closed.: a cause")
-	require.NotNil(t, changed.Subject)
 }
 
 func TestARefusalIsKnownByItsReason(t *testing.T) {
