@@ -1,6 +1,7 @@
 package intents
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,19 +80,19 @@ func TestAStockKeepsWhatIsMadeDuringACount(t *testing.T) {
 	databasetest.EachURL(t, func(t *testing.T, url string) {
 		var stock *Stock
 		of := holding{"key", stockOfIntents}
-		counting := false
+		var counting atomic.Bool
 		db := databasetest.Open(t, database.Config{URL: url, Clock: func() time.Time {
-			if counting && stock.mutex.TryLock() { // the count reads the clock once under its lock, and then without
-				counting = false
+			if counting.Load() && stock.mutex.TryLock() { // the count reads the clock once under its lock, and then without
+				counting.Store(false)
 				stock.touch(of).added++
 				stock.mutex.Unlock()
 			}
 			return time.Now()
 		}})
 		stock = newStock(db, map[string]int64{"intents": 2}, 10)
-		counting = true
+		counting.Store(true)
 		require.NoError(t, stock.count(t.Context(), of))
-		require.False(t, counting)
+		require.False(t, counting.Load())
 		require.EqualValues(t, 1, stock.touch(of).added)
 		require.NoError(t, stock.count(t.Context(), of))
 		require.Zero(t, stock.touch(of).added, "the next count has seen it")

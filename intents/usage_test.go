@@ -3,6 +3,7 @@ package intents
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -97,19 +98,19 @@ func TestNothingIsCountedWithoutABound(t *testing.T) {
 func TestAnIntentKeepsWhatIsAddedWhileItIsCounted(t *testing.T) {
 	databasetest.EachURL(t, func(t *testing.T, url string) {
 		var usage *Usage
-		counting := false
+		var counting atomic.Bool
 		db := databasetest.Open(t, database.Config{URL: url, Clock: func() time.Time {
-			if counting && usage.mutex.TryLock() { // the count reads the clock once under its lock, and then without
-				counting = false
+			if counting.Load() && usage.mutex.TryLock() { // the count reads the clock once under its lock, and then without
+				counting.Store(false)
 				usage.touch(1).added += 500
 				usage.mutex.Unlock()
 			}
 			return time.Now()
 		}})
 		usage = newUsage(db, 1000, 10)
-		counting = true
+		counting.Store(true)
 		require.NoError(t, usage.count(t.Context(), 1))
-		require.False(t, counting)
+		require.False(t, counting.Load())
 		_, added := usage.counts(1)
 		require.EqualValues(t, 500, added)
 		require.NoError(t, usage.count(t.Context(), 1))
