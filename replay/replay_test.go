@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,4 +80,41 @@ func TestWhatTheAgentDidNotReceiveIsNotJudged(t *testing.T) {
 	require.NoError(t, r.judgeAll(t.Context(), log))
 	require.Len(t, r.result.Messages, 1)
 	require.Equal(t, "m", r.result.Messages[0].ID)
+}
+
+// errAdmitted ends a replay that was admitted.
+var errAdmitted = errors.New("the replay was admitted")
+
+// knowing knows who calls.
+type knowing struct {
+	openintentv1.AgentServiceClient
+
+	who *openintentv1.WhoAmIResponse
+}
+
+func (k knowing) WhoAmI(context.Context, *openintentv1.WhoAmIRequest, ...grpc.CallOption) (*openintentv1.WhoAmIResponse, error) {
+	return k.who, nil
+}
+
+func (k knowing) GetAgent(context.Context, *openintentv1.GetAgentRequest, ...grpc.CallOption) (*openintentv1.Agent, error) {
+	return nil, errAdmitted
+}
+
+func TestWhoReplaysForAnother(t *testing.T) {
+	ann := &openintentv1.WhoAmIResponse{AgentId: "ann"}
+	operator := &openintentv1.WhoAmIResponse{AgentId: "operator", Operator: true}
+	for _, c := range []struct {
+		who   *openintentv1.WhoAmIResponse
+		agent string
+		want  error
+	}{
+		{ann, "", errAdmitted},
+		{ann, "ann", errAdmitted},
+		{ann, "bob", ErrNotTheAgent},
+		{operator, "", ErrAgentMissing},
+		{operator, "bob", errAdmitted},
+	} {
+		_, err := Run(t.Context(), Clients{Agents: knowing{who: c.who}}, Options{IntentID: "i", Agent: c.agent, Rules: Today()})
+		require.ErrorIs(t, err, c.want, "%v for %q", c.who, c.agent)
+	}
 }
