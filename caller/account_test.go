@@ -38,6 +38,16 @@ func TestRowsArePaidByTheSecond(t *testing.T) {
 	require.Zero(t, q.owes(now.Add(1600*time.Millisecond)))
 }
 
+func TestEitherBoundOfWhatIsStoredMakesAnAccount(t *testing.T) {
+	for _, rates := range []Rates{{RowsPerSecond: 10}, {StoredBytesPerSecond: 1000}} {
+		q := NewQuota(rates)
+		call := q.Account()
+		require.NoError(t, call.Admit())
+		call.Charge(1000, 100_000)
+		require.Error(t, q.Account().Admit(), "%+v", rates)
+	}
+}
+
 func TestACallWithoutABoundHasNoAccount(t *testing.T) {
 	var none *Quota
 	require.Nil(t, none.Account())

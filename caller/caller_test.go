@@ -44,3 +44,33 @@ func TestARoleIsTakenByWhoseKeyListsIt(t *testing.T) {
 		require.Equal(t, row.mayTakeIt, row.caller.MayTakeRole(row.role), "%+v", row)
 	}
 }
+
+func TestWhoActsAsAnother(t *testing.T) {
+	bound := Caller{Agent: "ann", KeyAgents: []string{"ann", "bob"}}
+	operator := Caller{Agent: Operator, IsOperator: true}
+	for _, row := range []struct {
+		caller        Caller
+		named, actor  string
+		reason, field string
+	}{
+		{bound, "", "ann", "", ""},
+		{bound, "ann", "ann", "", ""},
+		{bound, "bob", "", "SENDER_MISMATCH", ""},
+		{Caller{Agent: "guest-eve"}, "guest-eve", "guest-eve", "", ""},
+		{operator, "", Operator, "", ""},
+		{operator, "bob", "bob", "", ""},
+		{operator, "guest-eve", "", "INVALID_FIELD", "sender"},
+	} {
+		actor, err := row.caller.ActAs("sender", row.named)
+		if row.reason == "" {
+			require.NoError(t, err, "%+v", row)
+			require.Equal(t, row.actor, actor)
+			continue
+		}
+		refusal := fault.From(err)
+		require.Equal(t, row.reason, refusal.Reason, "%+v", row)
+		if row.field != "" {
+			require.Equal(t, row.field, refusal.Fields[0].Path)
+		}
+	}
+}

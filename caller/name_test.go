@@ -43,3 +43,10 @@ func requireBadField(t *testing.T, err error, field string) {
 	require.Equal(t, field, refusal.Fields[0].Path)
 	require.NotEmpty(t, refusal.Fields[0].Description)
 }
+
+func TestCheckGuestNameWantsMoreThanThePrefix(t *testing.T) {
+	require.NoError(t, caller.CheckGuestName("agent_id", "guest-researcher"))
+	for _, name := range []string{"guest-", "guest", "researcher", "Guest-researcher", "guest-a/b"} {
+		requireBadField(t, caller.CheckGuestName("agent_id", name), "agent_id")
+	}
+}

@@ -29,6 +29,33 @@ func TestQuotaOfBytes(t *testing.T) {
 	require.Zero(t, q.take(now.Add(10*time.Second), 1))
 }
 
+// A reload of the keys that changes one rate leaves what was used of the other.
+func TestAQuotaThatChangesKeepsItsCount(t *testing.T) {
+	q, now := NewQuota(Rates{MessagesPerSecond: 2, RowsPerSecond: 10}), time.Now()
+	require.Zero(t, q.take(now, 1))
+	require.Zero(t, q.take(now, 1))
+	q.store(now, 20, 0)
+	q.Set(Rates{MessagesPerSecond: 2, BytesPerSecond: 1000, RowsPerSecond: 10, StoredBytesPerSecond: 1000})
+	require.NotZero(t, q.take(now, 1))
+	require.NotZero(t, q.owes(now))
+	q.Set(Rates{MessagesPerSecond: 3, RowsPerSecond: 11})
+	require.Zero(t, q.take(now, 1), "a new rate begins anew")
+	require.Zero(t, q.owes(now))
+}
+
+// A message that is refused because of one bound uses nothing of the other.
+func TestAQuotaCountsWhatItAdmits(t *testing.T) {
+	q, now := NewQuota(Rates{MessagesPerSecond: 3, BytesPerSecond: 100}), time.Now()
+	require.Zero(t, q.take(now, 200))
+	for range 10 {
+		require.NotZero(t, q.take(now, 1))
+	}
+	q.Set(Rates{MessagesPerSecond: 3})
+	require.Zero(t, q.take(now, 1))
+	require.Zero(t, q.take(now, 1))
+	require.NotZero(t, q.take(now, 1))
+}
+
 func TestQuotaRefuses(t *testing.T) {
 	q := NewQuota(Rates{MessagesPerSecond: 1, BytesPerSecond: 1000})
 	require.NoError(t, q.Take(1))

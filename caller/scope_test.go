@@ -55,3 +55,10 @@ func TestAScopeIsStored(t *testing.T) {
 	}
 	require.Nil(t, NewScope(nil, nil).Stored())
 }
+
+func TestAScopeIsItsOwn(t *testing.T) {
+	intents, channels := []string{"a"}, []string{"c"}
+	scope := NewScope(intents, channels)
+	intents[0], channels[0] = "b", "d"
+	require.True(t, scope.Same(NewScope([]string{"a"}, []string{"c"})))
+}

@@ -199,3 +199,30 @@ func TestRemoveCoordinator(t *testing.T) {
 		requireValidChain(t, h, id)
 	})
 }
+
+func TestCoordinatorsAreListedInPages(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id, other := h.newIntent(t).GetId(), h.newIntent(t).GetId()
+		h.coordinate(t, other, "bob")
+		var want []string
+		for range 5 {
+			want = append(want, h.coordinate(t, id, "bob").GetId())
+			_, err := h.RemoveCoordinator(as("bob"), &openintentv1.RemoveCoordinatorRequest{IntentId: id})
+			require.NoError(t, err)
+		}
+		for limit := range int32(5) {
+			req := &openintentv1.ListCoordinatorsRequest{IntentId: id, Limit: pointer(limit + 1)}
+			var found []string
+			for more := true; more; more = req.Cursor != nil {
+				page, err := h.ListCoordinators(as("ann"), req)
+				require.NoError(t, err)
+				for _, coordinator := range page.GetCoordinators() {
+					found = append(found, coordinator.GetId())
+				}
+				require.LessOrEqual(t, len(found), len(want))
+				req.Cursor = page.NextCursor
+			}
+			require.Equal(t, want, found, "pages of %d", limit+1)
+		}
+	})
+}

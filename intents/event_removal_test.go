@@ -78,6 +78,11 @@ func TestOldEventsAreRemovedAndTheRestVerifies(t *testing.T) {
 		require.Equal(t, tenth.GetCreatedAt().AsTime(), removed.GetCreatedAt().AsTime())
 		require.Equal(t, before.Add(removalPause+time.Microsecond), removed.GetRemovedAt().AsTime())
 		require.Nil(t, removed.FirstBreak)
+		for order, want := range map[string][]int64{"asc": {14, 15}, "desc": {12, 11}} {
+			page, err := h.ListEvents(as("bob"), &openintentv1.ListEventsRequest{IntentId: id, Order: &order, Offset: pointer(int32(3))})
+			require.NoError(t, err)
+			require.Equal(t, want, sequencesOf(page.GetEvents()), "an offset counts what is left")
+		}
 		outcome := h.verify(t, id)
 		require.True(t, outcome.GetValid(), outcome)
 		require.EqualValues(t, 5, outcome.GetEventCount())

@@ -199,6 +199,31 @@ func TestATraceIsReadAcrossReadableIntents(t *testing.T) {
 	})
 }
 
+// Events of several intents that were stored in one moment come once each, wherever a page ends.
+func TestATraceIsReadInPages(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		var want []string
+		for range 3 {
+			id := h.newIntent(t).GetId()
+			want = append(want, h.appendEvent(t, &openintentv1.AppendEventRequest{IntentId: id, EventType: "comment", TraceId: pointer(trace)}).GetId())
+		}
+		for limit := range int32(4) {
+			req := &openintentv1.ListTraceEventsRequest{TraceId: trace, Limit: pointer(limit + 1)}
+			var found []string
+			for more := true; more; more = req.Cursor != nil {
+				page, err := h.ListTraceEvents(as("bob"), req)
+				require.NoError(t, err)
+				for _, event := range page.GetEvents() {
+					found = append(found, event.GetId())
+				}
+				require.LessOrEqual(t, len(found), len(want))
+				req.Cursor = page.NextCursor
+			}
+			require.Equal(t, want, found, "pages of %d", limit+1)
+		}
+	})
+}
+
 func TestVerifyFindsTampering(t *testing.T) {
 	type broken struct {
 		sequence int64
@@ -294,8 +319,10 @@ func TestACallerVerifiesOneLogAtATime(t *testing.T) {
 	require.NoError(t, err)
 	_, err = running.begin(ann)
 	faulttest.Require(t, err, fault.Quota, "VERIFICATION_RUNNING")
-	_, err = running.begin(bob)
-	require.NoError(t, err)
+	for _, other := range []caller.Caller{bob, {KeyID: "another", Agent: "ann"}} {
+		_, err = running.begin(other)
+		require.NoError(t, err)
+	}
 	end()
 	_, err = running.begin(ann)
 	require.NoError(t, err)

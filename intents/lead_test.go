@@ -72,6 +72,7 @@ func TestACoordinatorThatWasHeardAheadOfTheClock(t *testing.T) {
 		id := h.newIntent(t).GetId()
 		h.closeList(t, id)
 		h.step(time.Hour, func() { h.coordinate(t, id, "bob") })
+		require.True(t, h.mayRead("bob", id), "and the rules are cached")
 		require.NoError(t, h.Sweep(t.Context()))
 		require.True(t, h.mayRead("bob", id))
 		h.clock.Advance(2*time.Minute + time.Microsecond)
@@ -128,5 +129,8 @@ func TestALogAheadOfTheClockIsSaid(t *testing.T) {
 		require.Equal(t, 3, counted)
 		require.Equal(t, 2, said())
 		require.Contains(t, written.String(), "commits=2")
+		h.clock.Advance(-leadWarnings)
+		comment()
+		require.Equal(t, 3, said(), "the clock was set back again")
 	})
 }

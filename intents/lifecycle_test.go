@@ -169,6 +169,21 @@ func TestCompletionWaitsForDependenciesAndParts(t *testing.T) {
 	})
 }
 
+// What was abandoned is not done, so nothing that depends on it is completed.
+func TestCompletionWaitsForWhatWasAbandoned(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		dependency := h.newIntent(t)
+		active := openintentv1.IntentStatus_INTENT_STATUS_ACTIVE
+		waiting := h.createIntent(t, "ann", &openintentv1.CreateIntentRequest{
+			Title: "waiting", Status: &active, DependsOn: []string{dependency.GetId()},
+		})
+		_, err := h.setStatus("ann", dependency.GetId(), StatusAbandoned)
+		require.NoError(t, err)
+		_, err = h.setStatus("ann", waiting.GetId(), StatusCompleted)
+		faulttest.Require(t, err, fault.Invalid, "UNMET_DEPENDENCIES")
+	})
+}
+
 func TestADraftIsBlockedOnlyByUnmetDependencies(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		blocked := openintentv1.IntentStatus_INTENT_STATUS_BLOCKED

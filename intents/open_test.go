@@ -40,11 +40,14 @@ func TestAgentsMeetByATitle(t *testing.T) {
 			require.NotEqual(t, first, id)
 		}
 
-		_, err := h.setStatus("ann", first, StatusCompleted)
-		require.NoError(t, err)
-		next, created := h.open(t, "bob", "Release 1.2")
-		require.True(t, created, "an intent that has ended is left")
-		require.NotEqual(t, first, next)
+		for _, end := range []Status{StatusCompleted, StatusAbandoned} {
+			_, err := h.setStatus("ann", first, end)
+			require.NoError(t, err)
+			next, created := h.open(t, "ann", "Release 1.2")
+			require.True(t, created, "an intent that has ended is left, even by its creator")
+			require.NotEqual(t, first, next)
+			first = next
+		}
 	})
 }
 
@@ -93,15 +96,36 @@ func TestOfSeveralIntentsNoneIsChosen(t *testing.T) {
 		require.Equal(t, newer+" "+older, refusal.Metadata["intent_ids"])
 		require.Equal(t, "bob ann", refusal.Metadata["creators"])
 		require.Contains(t, refusal.Error(), "There are 2 intents of this title ("+newer+" by bob, "+older+" by ann)")
-		for range mostNamed {
+		for range mostNamed - 1 {
 			h.newIntentOf(t, "bob")
 		}
+		_, err = h.OpenIntent(as("bob"), &openintentv1.OpenIntentRequest{Title: "T"})
+		require.ErrorAs(t, err, &refusal)
+		require.Contains(t, refusal.Error(), "There are 10 intents")
+		h.newIntentOf(t, "bob")
 		_, err = h.OpenIntent(as("bob"), &openintentv1.OpenIntentRequest{Title: "T"})
 		require.ErrorAs(t, err, &refusal)
 		require.Len(t, strings.Fields(refusal.Metadata["intent_ids"]), mostNamed)
 		require.Contains(t, refusal.Error(), "more than 10")
 		id, _ := h.open(t, "ann", "T")
 		require.Equal(t, older, id)
+	})
+}
+
+// A title looks at a bounded number of its intents, and these are the newest.
+func TestOfVeryManyIntentsOfATitleTheNewestCount(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		h.looking = looking{candidates: 3, atOnce: 3}
+		for range 4 {
+			_, err := h.setStatus("bob", h.newIntentOf(t, "bob"), StatusCompleted)
+			require.NoError(t, err)
+		}
+		newest := h.newIntentOf(t, "bob")
+		for _, agent := range []string{"bob", "cid"} {
+			id, created := h.open(t, agent, "T")
+			require.False(t, created)
+			require.Equal(t, newest, id)
+		}
 	})
 }
 

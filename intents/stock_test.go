@@ -1,11 +1,14 @@
 package intents
 
 import (
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"openintent/database"
+	"openintent/database/databasetest"
 	"openintent/fault"
 	"openintent/fault/faulttest"
 )
@@ -69,5 +72,29 @@ func TestAStockCountsWhatIsStored(t *testing.T) {
 			require.NoError(t, stock.Take(tx, "key", "things without a bound"))
 			return nil
 		}))
+	})
+}
+
+// A count may begin before something is made and end after that. Then it may or may not have seen it, so that counts beside it.
+func TestAStockKeepsWhatIsMadeDuringACount(t *testing.T) {
+	databasetest.EachURL(t, func(t *testing.T, url string) {
+		var stock *Stock
+		of := holding{"key", stockOfIntents}
+		var counting atomic.Bool
+		db := databasetest.Open(t, database.Config{URL: url, Clock: func() time.Time {
+			if counting.Load() && stock.mutex.TryLock() { // the count reads the clock once under its lock, and then without
+				counting.Store(false)
+				stock.touch(of).added++
+				stock.mutex.Unlock()
+			}
+			return time.Now()
+		}})
+		stock = newStock(db, map[string]int64{"intents": 2}, 10)
+		counting.Store(true)
+		require.NoError(t, stock.count(t.Context(), of))
+		require.False(t, counting.Load())
+		require.EqualValues(t, 1, stock.touch(of).added)
+		require.NoError(t, stock.count(t.Context(), of))
+		require.Zero(t, stock.touch(of).added, "the next count has seen it")
 	})
 }

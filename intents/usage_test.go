@@ -3,11 +3,14 @@ package intents
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/database"
+	"openintent/database/databasetest"
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -88,5 +91,30 @@ func TestNothingIsCountedWithoutABound(t *testing.T) {
 		require.NoError(t, h.Usage().Turn(t.Context()))
 		require.Empty(t, h.Usage().touched)
 		require.Zero(t, h.Usage().intents.Len())
+	})
+}
+
+// A count may or may not have seen what is stored while it runs, so that counts beside it.
+func TestAnIntentKeepsWhatIsAddedWhileItIsCounted(t *testing.T) {
+	databasetest.EachURL(t, func(t *testing.T, url string) {
+		var usage *Usage
+		var counting atomic.Bool
+		db := databasetest.Open(t, database.Config{URL: url, Clock: func() time.Time {
+			if counting.Load() && usage.mutex.TryLock() { // the count reads the clock once under its lock, and then without
+				counting.Store(false)
+				usage.touch(1).added += 500
+				usage.mutex.Unlock()
+			}
+			return time.Now()
+		}})
+		usage = newUsage(db, 1000, 10)
+		counting.Store(true)
+		require.NoError(t, usage.count(t.Context(), 1))
+		require.False(t, counting.Load())
+		_, added := usage.counts(1)
+		require.EqualValues(t, 500, added)
+		require.NoError(t, usage.count(t.Context(), 1))
+		_, added = usage.counts(1)
+		require.Zero(t, added, "the next count has seen it")
 	})
 }

@@ -16,12 +16,12 @@ import (
 func TestCheckAccepts(t *testing.T) {
 	for _, text := range []string{
 		`{}`, `[]`, `""`, `0`, `-0`, `null`, `true`, `false`, " \t\r\n{ } ",
-		`9007199254740991`, `-9007199254740991`, `9007199254740993.0`, `1e20`, `1E+2`, `1e-2`, `0e999999`, `-0.0e-999999`,
+		`9007199254740991`, `-9007199254740991`, `9007199254740993.0`, `1e20`, `1E+2`, `1e-2`, `0e999999`, `0E9`, `-0.0e-999999`,
 		`1.7976931348623157e308`, `5e-324`, `0.1000000000000000055511151231257827`,
 		"0." + strings.Repeat("0", 320) + "1",
 		`"é😀  \u2028\ufffe\ud83d\ude00\"\\\/\b\f\n\r\t"`, "\"\x7f\"",
 		`{"a":{"a":1},"b":{"a":1}}`, `[{"a":1},{"a":2}]`, `{"":1," ":2}`, `{"a":1,"A":2}`,
-		nested(MaxDepth), "[" + strings.Repeat(nested(MaxDepth-1)+",", 3) + "0]",
+		nested(MaxDepth), strings.Repeat(`{"a":`, MaxDepth-1) + "{}" + strings.Repeat("}", MaxDepth-1), "[" + strings.Repeat(nested(MaxDepth-1)+",", 3) + "0]",
 	} {
 		require.NoError(t, Check([]byte(text), "payload"), text)
 	}
@@ -88,6 +88,7 @@ func TestCheckRefuses(t *testing.T) {
 		{`["\ude00"]`, `payload[0]`, surrogate},
 		{`["\ud83dx"]`, `payload[0]`, surrogate},
 		{`["\ud83d\n"]`, `payload[0]`, surrogate},
+		{`["\ud83d\u0041"]`, `payload[0]`, surrogate},
 		{`["\ud83d\ud83d\ude00"]`, `payload[0]`, surrogate},
 		{`["\x41"]`, `payload[0]`, unexpected},
 		{`["\u12g4"]`, `payload[0]`, unexpected},
@@ -155,6 +156,16 @@ func TestPathsStayShort(t *testing.T) {
 	err = Check([]byte(`{`+string(quoted)+`:1,`+string(quoted)+`:2}`), "payload")
 	require.ErrorAs(t, err, &violation)
 	require.Less(t, len(violation.Reason), 5*longestKey)
+}
+
+// A long key is cut between two letters, so that no half of one is shown.
+func TestPathsShowWholeLetters(t *testing.T) {
+	for _, key := range []string{strings.Repeat("é", 100), "a" + strings.Repeat("é", 100), "ab" + strings.Repeat("😀", 100)} {
+		var violation *Violation
+		require.ErrorAs(t, Check([]byte(`{"`+key+`":1e999}`), "payload"), &violation)
+		shown, _ := strings.CutSuffix(strings.TrimPrefix(violation.Path, `payload["`), `…"]`)
+		require.True(t, shown != "" && strings.HasPrefix(key, shown), violation.Path)
+	}
 }
 
 func TestCheckDoesNotAllocate(t *testing.T) {

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,6 +40,26 @@ func TestWhatAFileLeavesOutIsAsToday(t *testing.T) {
 	require.NotNil(t, rules.DigestedKinds)
 	require.Empty(t, rules.DigestedKinds, "no kind at all")
 	require.Equal(t, []string{"status", "progress", "log"}, Today().DigestedKinds)
+}
+
+func TestRulesMayLieOnTheirBounds(t *testing.T) {
+	for _, n := range numbers {
+		for _, value := range []int{n.least, n.most} {
+			_, err := ParseRules([]byte(fmt.Sprintf("%s: %d", n.name, value)))
+			require.NoError(t, err, "%s: %d", n.name, value)
+		}
+		for _, value := range []int{n.least - 1, n.most + 1} {
+			_, err := ParseRules([]byte(fmt.Sprintf("%s: %d", n.name, value)))
+			require.Error(t, err, "%s: %d", n.name, value)
+		}
+	}
+	kinds := func(count, length int) error {
+		_, err := ParseRules([]byte("digested_kinds: [" + strings.Repeat(strings.Repeat("é", length)+",", count) + "]"))
+		return err
+	}
+	require.NoError(t, kinds(maxKinds, maxKindLength))
+	require.Error(t, kinds(maxKinds+1, 1))
+	require.Error(t, kinds(1, maxKindLength+1))
 }
 
 func TestMistakesInRulesAreNamed(t *testing.T) {

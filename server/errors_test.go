@@ -14,8 +14,10 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"openintent/database"
+	"openintent/database/databasetest"
 	"openintent/doors"
 	"openintent/fault"
+	"openintent/keys"
 )
 
 func TestFailuresOfServices(t *testing.T) {
@@ -115,6 +117,30 @@ func TestErrorsThatAreNoFaults(t *testing.T) {
 		require.Equal(t, expected, doors.RefusalOf(status.Error(code, "x")).HTTPStatus())
 	}
 	require.False(t, database.IsUnavailable(errors.New("x")))
+}
+
+// A call is told apart whether nothing of it is stored or all of it may be.
+func TestErrorsOfALostDatabase(t *testing.T) {
+	databasetest.EachURL(t, func(t *testing.T, url string) {
+		var faults databasetest.CommitFaults
+		db := databasetest.Open(t, database.Config{URL: url, Hooks: faults.Hooks()})
+		store := func() string { return reasonOfError(t, toStatus(db.Write(t.Context(), keys.Probe)).Err()) }
+		faults.FailBefore(1)
+		require.Equal(t, "DATABASE_UNAVAILABLE", store())
+		faults.FailAfter(1)
+		require.Equal(t, "OUTCOME_UNKNOWN", store())
+	})
+}
+
+// Bounds of the same kind are numbers for clients of REST, whichever of them was reached.
+func TestBoundsAreNumbers(t *testing.T) {
+	limits := limitsOf(2, 3)
+	for refusal, want := range map[*fault.Fault]string{
+		limits.streams.ofCaller: `"max_streams":2`, limits.streams.ofKey: `"max_streams_per_key":3`,
+		limits.waits.ofCaller: `"max_waits":2`, limits.waits.ofKey: `"max_waits_per_key":3`,
+	} {
+		require.Contains(t, string(newProblem(statusOf(refusal)).body), want)
+	}
 }
 
 func TestInvalidFieldsNamesTheFirstAndCountsTheRest(t *testing.T) {

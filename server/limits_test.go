@@ -78,6 +78,11 @@ func TestStreamsAreCountedByKey(t *testing.T) {
 	other, err := enter("l", "d")
 	require.NoError(t, err)
 	other()
+	leaves[0]()
+	leaves[0], err = enter("k", "a")
+	require.NoError(t, err)
+	_, err = enter("k", "d")
+	require.ErrorContains(t, err, "TOO_MANY_STREAMS", "one has ended, and the others of the key have not")
 	for _, leave := range leaves {
 		leave()
 	}

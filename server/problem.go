@@ -26,7 +26,7 @@ type problem struct {
 }
 
 // numericMembers are the metadata that become numbers in JSON.
-var numericMembers = []string{"current_version", "max_streams", "max_waits", "max_waits_per_key", "fence"}
+var numericMembers = []string{"current_version", "max_streams", "max_streams_per_key", "max_waits", "max_waits_per_key", "fence"}
 
 func newProblem(made *status.Status) problem { return newProblemWithin("", made) }
 

@@ -365,6 +365,9 @@ func TestAStopWaitsForCallsUnderWay(t *testing.T) {
 		return readyz.Code == http.StatusServiceUnavailable
 	}, patience, time.Millisecond)
 	require.Contains(t, readyz.Body.String(), "SERVER_STOPPING")
+	status, err := server.health.Check(t.Context(), &healthv1.HealthCheckRequest{})
+	require.NoError(t, err)
+	require.Equal(t, healthv1.HealthCheckResponse_NOT_SERVING, status.GetStatus())
 	select {
 	case <-services.stopped:
 		t.Fatal("the services were stopped before their calls ended")

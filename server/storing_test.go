@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
@@ -52,5 +53,24 @@ func TestReadyzFollowsWhatTheDatabaseStores(t *testing.T) {
 			require.Equal(t, healthv1.HealthCheckResponse_NOT_SERVING, status)
 			full.Store(false)
 		}
+	})
+}
+
+// A database that others keep busy stores things, so its servers are ready, and one that was found to store nothing stays so.
+func TestReadyzIsNotAboutABusyDatabase(t *testing.T) {
+	databasetest.EachURL(t, func(t *testing.T, url string) {
+		failure := error(nil)
+		db := databasetest.Open(t, database.Config{URL: url, Hooks: database.Hooks{BeforeCommit: func(context.Context) error { return failure }}})
+		stores := newStoring(db, health.NewServer(), slog.New(slog.DiscardHandler))
+		busy := &pgconn.PgError{Code: "55P03", Message: "a lock is not available"}
+		require.True(t, database.IsBusy(busy))
+		failure = busy
+		require.NoError(t, stores.turn(t.Context()))
+		require.NoError(t, stores.check())
+		failure = errors.New("no space left on device")
+		require.Error(t, stores.turn(t.Context()))
+		failure = busy
+		require.NoError(t, stores.turn(t.Context()))
+		require.ErrorIs(t, stores.check(), errStoresNothing)
 	})
 }

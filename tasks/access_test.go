@@ -178,6 +178,11 @@ func TestAFreeTaskIsNotAStrangersToDisposeOf(t *testing.T) {
 			faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
 			require.Equal(t, before.String(), h.get(t, id).String())
 		}
+		taken, err := h.UpdateTask(as("stranger"), &openintentv1.UpdateTaskRequest{
+			TaskId: h.newTask(t), ExpectedVersion: pointer(int64(1)), AssignedAgent: pointer("stranger"),
+		})
+		require.NoError(t, err, "it takes the task on")
+		require.Equal(t, "stranger", taken.GetAssignedAgent())
 		own := h.newTask(t)
 		_, err = h.set(as("stranger"), t, own, StatusRunning)
 		require.NoError(t, err)

@@ -148,6 +148,7 @@ func TestUpdateNeedsTheVersion(t *testing.T) {
 		err := update(pointer(int64(1)))
 		faulttest.Require(t, err, fault.VersionMismatch, "VERSION_MISMATCH")
 		require.Equal(t, "2", fault.From(err).Metadata["current_version"])
+		faulttest.Require(t, update(pointer(int64(3))), fault.VersionMismatch, "VERSION_MISMATCH")
 
 		_, err = h.UpdateTask(as("worker"), &openintentv1.UpdateTaskRequest{
 			TaskId: task.GetId(), ExpectedVersion: pointer(int64(2)),
@@ -260,6 +261,24 @@ func TestDependents(t *testing.T) {
 		waiting := h.create(t, last.GetId())
 		h.walk(t, last.GetId(), StatusSkipped)
 		require.Equal(t, StatusReady, h.status(t, waiting.GetId()), "nobody has to wait for a skipped task")
+	})
+}
+
+// In whatever order the tasks end for which one waits, it waits for those that are not done.
+func TestDependentsOfACancelledTaskWait(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		cancelled, done := h.create(t), h.create(t)
+		both := h.create(t, cancelled.GetId(), done.GetId())
+		given := h.create(t, done.GetId())
+		h.walk(t, cancelled.GetId(), StatusCancelled)
+		h.walk(t, given.GetId(), StatusCancelled)
+		h.walk(t, done.GetId(), StatusRunning, StatusCompleted)
+		require.Equal(t, StatusPending, h.status(t, both.GetId()))
+		require.Equal(t, StatusCancelled, h.status(t, given.GetId()), "it waits for nothing any more")
+		open := h.create(t)
+		for _, needed := range [][]string{{open.GetId(), done.GetId()}, {done.GetId(), open.GetId()}, {done.GetId(), cancelled.GetId()}} {
+			require.Equal(t, StatusPending, h.status(t, h.create(t, needed...).GetId()))
+		}
 	})
 }
 

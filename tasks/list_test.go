@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/database"
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -22,6 +24,7 @@ func (h *house) follow(t *testing.T, request *openintentv1.ListTasksRequest) (si
 		for _, task := range page.GetTasks() {
 			names = append(names, task.GetName())
 		}
+		require.False(t, page.NextCursor != nil && page.GetNextCursor() == request.GetCursor(), "the list stands still")
 		if request.Cursor = page.NextCursor; request.Cursor == nil {
 			return sizes, names
 		}
@@ -48,6 +51,34 @@ func TestTasksComeInPages(t *testing.T) {
 		}
 		_, err := h.ListTasks(as("a"), &openintentv1.ListTasksRequest{IntentId: h.intent.GetId(), Cursor: pointer("x")})
 		faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
+	})
+}
+
+// However many tasks wait for others on the page, each shows those that wait for itself.
+func TestOfEachTaskThoseAreListedThatWaitForIt(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		first, second := h.create(t), h.create(t)
+		const waiting = maxBlocks/2 + 1
+		no, err := h.numberOf(h.intent.GetId())
+		require.NoError(t, err)
+		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
+			for i := range waiting {
+				err := insert(tx, &Task{
+					ID: newID(), IntentNo: no, Name: "N", Status: StatusPending, Version: 1, Input: []byte("{}"), Artifacts: []byte("[]"),
+					Metadata: []byte("{}"), MaxAttempts: 1, DependsOn: []string{first.GetId(), second.GetId()},
+					CreatedAt: h.clock.Now().Add(time.Duration(i+1) * time.Second),
+				}, "")
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		page, err := h.ListTasks(as("a"), &openintentv1.ListTasksRequest{IntentId: h.intent.GetId(), Limit: pointer(int32(2))})
+		require.NoError(t, err)
+		for _, task := range page.GetTasks() {
+			require.Len(t, task.GetBlocks(), waiting)
+		}
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -52,6 +53,33 @@ func TestACollectorThatFailsIsToldOnce(t *testing.T) {
 	collector.failure = errors.New("again")
 	require.NoError(t, exporter.ExportSpans(t.Context(), spans))
 	require.Contains(t, log.String(), "again")
+	collector.failure = nil
+	now = now.Add(firstPause)
+	require.NoError(t, exporter.ExportSpans(t.Context(), spans))
+	require.True(t, strings.HasSuffix(log.String(), "spans_lost=2\n"), "those of the first failure were told: %s", &log)
+}
+
+// What OpenTelemetry's packages complain of with each span makes one line, and what differs each time makes a few.
+func TestComplaintsFillNoLog(t *testing.T) {
+	var log bytes.Buffer
+	all := complaints{logger: slog.New(slog.NewTextHandler(&log, nil))}
+	for range 3 {
+		all.Handle(errors.New("no room"))
+		require.Equal(t, 1, strings.Count(log.String(), "\n"))
+	}
+	for i := range 3 * maxComplaints {
+		all.Handle(fmt.Errorf("no room for span %d", i))
+	}
+	require.Equal(t, maxComplaints, strings.Count(log.String(), "\n"))
+}
+
+func TestACollectorIsWantedIfEitherVariableNamesIt(t *testing.T) {
+	for _, name := range []string{endpointVariable, tracesEndpointVariable} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, "http://127.0.0.1:1")
+			require.True(t, wanted())
+		})
+	}
 }
 
 func TestTheProtocol(t *testing.T) {
@@ -99,6 +127,8 @@ func TestLinesNameTheirSpan(t *testing.T) {
 	parent := Parent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	logger.InfoContext(trace.ContextWithRemoteSpanContext(t.Context(), parent), "traced")
 	require.Contains(t, log.String(), "room=desk trace_id=0af7651916cd43dd8448eb211c80319c span_id=b7ad6b7169203331")
+	logger.WithGroup("desk").InfoContext(trace.ContextWithRemoteSpanContext(t.Context(), parent), "traced")
+	require.Contains(t, log.String(), "desk.trace_id=0af7651916cd43dd8448eb211c80319c")
 }
 
 // What strangers name as their span names one or none, and what it names is written as it was read.

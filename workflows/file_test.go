@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -211,6 +212,25 @@ func numbered(text string, count int) string {
 	return all.String()
 }
 
+func TestParseTakesWhatLiesOnTheBounds(t *testing.T) {
+	name := strings.Repeat("é", maxChannelName)
+	for _, c := range []struct {
+		key   string
+		value int64
+	}{
+		{"ttl_seconds", 1}, {"ttl_seconds", maxTTLSeconds}, {"max_messages", 1}, {"max_messages", maxMaxMessages},
+		{"turn_budget", 0}, {"turn_budget", leastBudget}, {"turn_budget", mostBudget},
+	} {
+		file, err := Parse("w.yaml", []byte(fmt.Sprintf("%schannels: {%s: {%s: %d}}\n", begin, name, c.key, c.value)))
+		require.NoError(t, err, "%+v", c)
+		require.Equal(t, name, file.Channels[0].Name)
+	}
+	full := []byte(begin + "#")
+	full = append(full, strings.Repeat("x", maxFileBytes-len(full))...)
+	_, err := Parse("w.yaml", full)
+	require.NoError(t, err)
+}
+
 func TestParseFindsWhereAFileStopsBeingYAML(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"a tab":                    {begin + "channels:\n\ta: {}\nb: 1\n", "3:1: this is not YAML (found character that cannot start any token)"},
@@ -239,6 +259,12 @@ func TestParseFindsWhereAFileStopsBeingYAML(t *testing.T) {
 }
 
 func TestParseNamesAHundredMistakesAndCountsTheRest(t *testing.T) {
+	var hundred Problems
+	_, few := Parse("w.yaml", []byte(begin+"channels:\n"+numbered("  c%: {audit: 1}\n", maxProblems)))
+	require.ErrorAs(t, few, &hundred)
+	require.Len(t, hundred, maxProblems)
+	require.Contains(t, hundred[maxProblems-1].Text, "audit must be", "the last one is named, too")
+
 	_, err := Parse("w.yaml", []byte(begin+"channels:\n"+numbered("  c%: {audit: 1}\n", 150)))
 	var problems Problems
 	require.ErrorAs(t, err, &problems)
