@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +19,8 @@ import (
 type equal struct {
 	// File is relative to the root of the repository.
 	File string `yaml:"file"`
+	// Function is the one in which the line stands, without its receiver; empty for none.
+	Function string `yaml:"function"`
 	// Line is the text of the line, without the white space around it. The operator stands in «». So an entry moves with its line.
 	Line string `yaml:"line"`
 	// Mutants are what gremlins calls the changes of the operator.
@@ -38,7 +43,7 @@ func readEqual(file string) (all []equal, err error) {
 }
 
 func (e equal) is(m mutant) bool {
-	return e.File == m.file && e.Line == m.text && slices.Contains(e.Mutants, m.kind)
+	return e.File == m.file && e.Function == m.function && e.Line == m.text && slices.Contains(e.Mutants, m.kind)
 }
 
 // fits reports what is wrong with an entry, without running anything.
@@ -54,12 +59,34 @@ func (e equal) fits(root string) error {
 		return err
 	}
 	line := strings.NewReplacer("«", "", "»", "").Replace(e.Line)
-	for text := range strings.Lines(string(content)) {
-		if strings.TrimSpace(text) == line {
+	functions, err := functionsOf(e.File, content)
+	if err != nil {
+		return err
+	}
+	for n, text := range strings.Split(string(content), "\n") {
+		if strings.TrimSpace(text) == line && functions(n+1) == e.Function {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s no longer has the line", e.File)
+	return fmt.Errorf("%s no longer has the line in %s", e.File, e.Function)
+}
+
+// functionsOf returns what says in which function of a file a line stands; it is empty for none.
+func functionsOf(name string, content []byte) (func(line int) string, error) {
+	files := token.NewFileSet()
+	parsed, err := parser.ParseFile(files, name, content, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	return func(line int) string {
+		for _, declared := range parsed.Decls {
+			function, is := declared.(*ast.FuncDecl)
+			if is && files.Position(function.Pos()).Line <= line && line <= files.Position(function.End()).Line {
+				return function.Name.Name
+			}
+		}
+		return ""
+	}, nil
 }
 
 // operators are what gremlins changes; a longer one comes before its beginning.

@@ -110,11 +110,11 @@ func describe(t target, found []mutant, known []equal) (text string, sound bool)
 	}
 	for _, e := range known {
 		for _, kind := range e.Mutants {
-			one := equal{File: e.File, Line: e.Line, Mutants: []string{kind}}
+			one := equal{File: e.File, Function: e.Function, Line: e.Line, Mutants: []string{kind}}
 			mutated := slices.ContainsFunc(found, func(m mutant) bool { return m.file == e.File })
 			if mutated && !slices.ContainsFunc(found, func(m mutant) bool { return m.status == lived && one.is(m) }) {
 				sound = false
-				fmt.Fprintf(&lines, "\n    equal.yaml explains what does not live: %s %s\n          %s", e.File, kind, e.Line)
+				fmt.Fprintf(&lines, "\n    equal.yaml explains what does not live: %s %s in %s\n          %s", e.File, kind, e.Function, e.Line)
 			}
 		}
 	}

@@ -119,19 +119,25 @@ func TestWhatLivesAndIsNotEqualFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	boundary := equal{File: "small/size.go", Line: "case n «<» 0:", Mutants: []string{"CONDITIONALS_BOUNDARY"}, Why: "it is tried"}
+	boundary := equal{File: "small/size.go", Function: "size", Line: "case n «<» 0:", Mutants: []string{"CONDITIONALS_BOUNDARY"}, Why: "it is tried"}
 	if err := boundary.fits(directory); err != nil {
 		t.Error(err)
 	}
-	gone := equal{File: "small/size.go", Line: "case n «==» 0:", Mutants: []string{"CONDITIONALS_NEGATION"}, Why: "it is tried"}
-	elsewhere := equal{File: "large/size.go", Line: "case n «<» 0:", Mutants: []string{"CONDITIONALS_BOUNDARY"}, Why: "it is tried"}
+	gone := equal{File: "small/size.go", Function: "size", Line: "case n «==» 0:", Mutants: []string{"CONDITIONALS_NEGATION"}, Why: "it is tried"}
+	unreached := boundary
+	unreached.Function = "unreached"
+	if err := unreached.fits(directory); err == nil {
+		t.Error("an entry fits although its line stands in another function")
+	}
+	elsewhere := equal{File: "large/size.go", Function: "size", Line: "case n «<» 0:", Mutants: []string{"CONDITIONALS_BOUNDARY"}, Why: "it is tried"}
 	for name, row := range map[string]struct {
 		known []equal
 		sound bool
 		says  string
 	}{
-		"unexplained": {nil, false, "LIVED     small/size.go:5:9 CONDITIONALS_BOUNDARY\n          case n «<» 0:"},
+		"unexplained": {nil, false, "LIVED     small/size.go:5:9 CONDITIONALS_BOUNDARY in size\n          case n «<» 0:"},
 		"equal":       {[]equal{boundary, elsewhere}, true, "small: 1 killed, 1 lived (1 of them equal), 0 not covered"},
+		"elsewhere":   {[]equal{unreached}, false, "LIVED "},
 		"killed":      {[]equal{boundary, gone}, false, "equal.yaml explains what does not live: small/size.go CONDITIONALS_NEGATION"},
 	} {
 		if text, sound := describe(target{directory: "small"}, found, row.known); sound != row.sound || !strings.Contains(text, row.says) {

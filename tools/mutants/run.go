@@ -27,6 +27,7 @@ type mutant struct {
 	file         string
 	line, column int
 	kind, status string
+	function     string
 	text         string
 }
 
@@ -96,11 +97,15 @@ func readReport(content []byte, directory, root string) (found []mutant, err err
 		if err != nil {
 			return nil, err
 		}
+		functions, err := functionsOf(name, source)
+		if err != nil {
+			return nil, err
+		}
 		lines := strings.Split(string(source), "\n")
 		for _, mutation := range file.Mutations {
 			found = append(found, mutant{
 				file: name, line: mutation.Line, column: mutation.Column, kind: mutation.Kind, status: mutation.Status,
-				text: marked(lines[mutation.Line-1], mutation.Column),
+				function: functions(mutation.Line), text: marked(lines[mutation.Line-1], mutation.Column),
 			})
 		}
 	}
@@ -114,5 +119,5 @@ func readReport(content []byte, directory, root string) (found []mutant, err err
 func (m mutant) place() string { return fmt.Sprintf("%s %6d %4d %s", m.file, m.line, m.column, m.kind) }
 
 func (m mutant) String() string {
-	return fmt.Sprintf("%-9s %s:%d:%d %s\n          %s", m.status, m.file, m.line, m.column, m.kind, m.text)
+	return fmt.Sprintf("%-9s %s:%d:%d %s in %s\n          %s", m.status, m.file, m.line, m.column, m.kind, m.function, m.text)
 }
