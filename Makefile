@@ -1,7 +1,7 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build recording release release-check image deploy-check package check test test-sdks torture upgrade day claims leases lease-model quiet search faults soak siege failover conformance clients lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
+.PHONY: help run build recording release release-check image deploy-check package check test test-sdks torture upgrade day claims leases lease-model quiet search faults mutants soak siege failover conformance clients lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 
@@ -119,6 +119,9 @@ search: ## Check the properties that need a database with CHECKS random cases ea
 
 faults: ## Plant faults in copies of the code, one after the other, and fail if no test notices (ROOMS for some, MATCH for their sentences)
 	OPENINTENT_TEST_PROGRAM= scripts/with-postgres.sh go -C tools run ./faults -rooms "$(ROOMS)" -match "$(MATCH)"
+
+mutants: ## Change one operator after the other in the pure rules and fail if no test notices (PACKAGES for some)
+	scripts/mutants.sh $(PACKAGES)
 
 soak: ## Load a server with each engine for DURATION (an hour) and check that it needs no more at the end than at the beginning
 	scripts/with-postgres.sh go test -count 1 -timeout 0 -v -run TestNothingGrows ./e2e/soak -soak.duration $(or $(DURATION),1h)

@@ -109,3 +109,43 @@ func TestAClockSetBackEndsAPause(t *testing.T) {
 	assert.Equal(t, firstPause, c.waiting(noon))
 	assert.Zero(t, c.waiting(noon.Add(-time.Hour)))
 }
+
+// A success closes the circuit for good: whatever was under way before it opened says nothing of the time after the success.
+func TestAFailureFromBeforeTheOpeningDoesNotCountAfterTheSuccess(t *testing.T) {
+	c := new(circuit)
+	early, _ := c.admit(noon)
+	other, _ := c.admit(noon)
+	for range failuresToOpen {
+		fail(t, c, noon)
+	}
+	c.settle(early, succeeded, noon)
+	c.settle(other, failed, noon)
+	for range failuresToOpen - 1 {
+		fail(t, c, noon)
+	}
+	assert.Zero(t, c.waiting(noon))
+}
+
+// While the circuit is closed a success begins no other state, so failures of posts that were under way with it count.
+func TestAFailureBesideASuccessCounts(t *testing.T) {
+	c := new(circuit)
+	beside, _ := c.admit(noon)
+	succeeds, _ := c.admit(noon)
+	c.settle(succeeds, succeeded, noon)
+	c.settle(beside, failed, noon)
+	for range failuresToOpen - 1 {
+		fail(t, c, noon)
+	}
+	assert.Equal(t, firstPause, c.waiting(noon))
+}
+
+func TestAnEndpointWorksOnceItHasAnsweredAndAsLongAsItDoes(t *testing.T) {
+	c := new(circuit)
+	assert.False(t, c.working(), "it has never answered")
+	c.settle(0, succeeded, noon)
+	assert.True(t, c.working())
+	fail(t, c, noon)
+	assert.False(t, c.working())
+	c.settle(0, succeeded, noon)
+	assert.True(t, c.working())
+}

@@ -316,3 +316,97 @@ func TestWhatOthersHaveClaimedIsInNoDigest(t *testing.T) {
 	require.Equal(t, []Group{{Messages: []Message{{IntentNo: 1, Position: 1, ChannelNo: 1}}}}, Open(rules, nil).Put(e, nine))
 	require.True(t, e.TooImportant())
 }
+
+// The clocks of two replicas may differ a little, and that ends no window.
+func TestAWindowIsAstrayOnlyBeyondTheSkewOfClocks(t *testing.T) {
+	rules := Rules{Silence: Longest, Longest: Longest, Digest: time.Minute, MaxChars: MaxChars}
+	for _, digest := range []bool{false, true} {
+		waits := func() *Windows {
+			return Open(rules, []Message{{IntentNo: 1, Position: 1, Sender: "ann", Digest: digest, SentAt: nine}})
+		}
+		require.Empty(t, waits().Release(nine.Add(-clockSkew)))
+		require.Len(t, waits().Release(nine.Add(-clockSkew-1)), 1)
+	}
+}
+
+// A window ends by the first and the last of its messages, in whichever order they were gathered.
+func TestAWindowEndsByTheTimesOfItsMessages(t *testing.T) {
+	w := &Windows{rules: Rules{Silence: 3 * time.Second, Longest: 5 * time.Second, Digest: time.Minute}}
+	at := func(seconds ...int) (messages []Message) {
+		for _, s := range seconds {
+			messages = append(messages, Message{SentAt: nine.Add(time.Duration(s) * time.Second)})
+		}
+		return messages
+	}
+	require.Equal(t, nine.Add(4*time.Second), w.ends(Group{Messages: at(1, 0, 1)}))
+	require.Equal(t, nine.Add(5*time.Second), w.ends(Group{Messages: at(4, 0, 2)}))
+	require.Equal(t, nine.Add(time.Minute), w.ends(Group{Messages: at(7, 0, 9), Digest: true}))
+}
+
+// Withdraw takes one message out of the digest, and the window ends with its last message.
+func TestAMessageIsWithdrawnFromTheDigestAlone(t *testing.T) {
+	rules := Rules{Silence: Silence, Longest: Longest, Digest: time.Hour, MaxChars: MaxChars}
+	digest := func(intentNo, position int64) Message {
+		return Message{IntentNo: intentNo, Position: position, Digest: true, SentAt: nine}
+	}
+	w := Open(rules, nil)
+	require.False(t, w.Withdraw(1, 1), "nothing waits")
+	w = Open(rules, []Message{{IntentNo: 1, Position: 9, Sender: "ann", SentAt: nine}})
+	require.False(t, w.Withdraw(1, 9), "it waits for its sender")
+	w = Open(rules, []Message{digest(1, 1), digest(2, 1), digest(1, 2)})
+	require.False(t, w.Withdraw(2, 2))
+	require.True(t, w.Withdraw(1, 1))
+	require.False(t, w.Withdraw(1, 1))
+	require.Equal(t, []string{"1/0: 2 1"}, placesOf(slices.Clone(w.open)))
+	require.True(t, w.Withdraw(1, 2))
+	require.True(t, w.Withdraw(2, 1))
+	require.True(t, w.Next().IsZero(), "no window is left")
+}
+
+// A digest covers as many intents as its characters allow.
+func TestADigestOfTooManyIntentsIsFull(t *testing.T) {
+	w := Open(Rules{Digest: time.Hour, MaxChars: 880}, nil)
+	of := func(intentNo int64) Entry {
+		e := ambient(1, nine)
+		e.IntentNo = intentNo
+		return e
+	}
+	require.Empty(t, w.Put(of(1), nine))
+	require.Empty(t, w.Put(of(2), nine))
+	again := of(2)
+	again.Position = 2
+	require.Empty(t, w.Put(again, nine))
+	require.Len(t, w.Put(of(3), nine), 1)
+	require.Len(t, w.Waiting(), 1)
+}
+
+// What only joins is delivered at once unless its sender has something waiting in the same conversation.
+func TestWhatJoinsWaitsOnlyWithOthers(t *testing.T) {
+	const mailbox = openintentv1.Injection_INJECTION_TOOL_MAILBOX
+	w := Open(Rules{Silence: Silence, Longest: Longest}, nil)
+	require.Equal(t, []string{"1/1: 1"}, placesOf(w.Put(said(1, 1, 1, "ann", nine, mailbox), nine)))
+	require.Empty(t, w.Put(said(1, 1, 2, "ann", nine, buffered), nine))
+	require.Empty(t, w.Put(said(1, 1, 3, "ann", nine, mailbox), nine))
+	require.Equal(t, []string{"1/1: 4"}, placesOf(w.Put(said(1, 1, 4, "cid", nine, mailbox), nine)))
+	require.Equal(t, []string{"1/1: 2 3"}, placesOf(w.ReleaseAll()))
+}
+
+// An urgent message that no longer fits into what its sender wrote comes after it.
+func TestAnUrgentMessageComesAfterAFullWindow(t *testing.T) {
+	w := Open(Rules{Silence: Silence, Longest: Longest}, nil)
+	for i := range int64(maxComposed) {
+		require.Empty(t, w.Put(said(1, 1, i+1, "ann", nine, buffered), nine))
+	}
+	require.Equal(t, []string{"1/1: 1 2 3 4 5 6 7 8 9 10", "1/1: 11"}, placesOf(w.Put(said(1, 1, 11, "ann", nine, immediate), nine)))
+	require.Empty(t, w.Waiting())
+}
+
+// The next end is that of the window that ends first, whichever began first.
+func TestTheNextEndIsTheEarliest(t *testing.T) {
+	rules := Rules{Silence: Silence, Longest: Longest, Digest: time.Minute, MaxChars: MaxChars}
+	w := Open(rules, []Message{
+		{IntentNo: 1, Position: 1, Digest: true, SentAt: nine}, {IntentNo: 1, Position: 2, Sender: "ann", SentAt: nine},
+		{IntentNo: 1, Position: 3, Sender: "cid", SentAt: nine.Add(time.Second)},
+	})
+	require.Equal(t, nine.Add(Silence), w.Next())
+}

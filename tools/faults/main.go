@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"openintent/tools/worktree"
 )
 
 func main() {
@@ -73,7 +75,7 @@ func plantAll(ctx context.Context, faults []fault, root string, jobs int, limit 
 	)
 	for range min(jobs, len(faults)) {
 		group.Go(func() {
-			directory, err := copyOf(ctx, root)
+			directory, err := worktree.Copy(ctx, root, "openintent-faults-")
 			if err != nil {
 				say.Lock()
 				failure = errors.Join(failure, err)
