@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 
 from ._answers import Answers, is_late
 from ._async_conversation_calls import AsyncConversationCalls
-from ._awaiting import AwaitingConnection, is_cancelled
+from ._async_running import AsyncConnection
+from ._awaiting import is_cancelled
 from ._conversation import Conversation, takes_claims
 from ._conversation_calls import ConversationCalls
 from ._effects import Steps
@@ -63,7 +64,7 @@ class _Course:
 class _FromThread:
     """A connection for handlers in threads: the event loop of the agent carries its rules out."""
 
-    connection: AwaitingConnection
+    connection: AsyncConnection
     loop: asyncio.AbstractEventLoop
 
     def run(self, steps: Steps[T]) -> T:

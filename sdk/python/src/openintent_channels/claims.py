@@ -7,20 +7,11 @@ import sys
 import threading
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, TypeVar
 
-from ._awaiting import AwaitingConnection
+from ._async_running import AsyncRunner
 from ._conversation import Conversation, Held
-from ._effects import Steps
+from ._running import Runner
 from .errors import ClaimLostError, OpenIntentError
-
-T = TypeVar("T")
-
-
-class Blocking(Protocol):
-    """What carries out rules by blocking."""
-
-    def run(self, steps: Steps[T]) -> T: ...
 
 
 @dataclass(slots=True)
@@ -75,7 +66,7 @@ class Claim(_Claimed):
 
     def __init__(
         self,
-        connection: Blocking,
+        connection: Runner,
         rules: Conversation,
         channel_id: str,
         message_id: str,
@@ -122,7 +113,7 @@ class AsyncClaim(_Claimed):
 
     def __init__(
         self,
-        connection: AwaitingConnection,
+        connection: AsyncRunner,
         rules: Conversation,
         channel_id: str,
         message_id: str,

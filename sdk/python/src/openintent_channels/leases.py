@@ -7,9 +7,9 @@ import sys
 import threading
 from types import TracebackType
 
-from ._awaiting import AwaitingConnection
-from ._blocking import BlockingConnection
+from ._async_running import AsyncConnection
 from ._leases import Held, Leases
+from ._running import Connection
 from .errors import LeaseLostError, OpenIntentError
 
 
@@ -59,7 +59,7 @@ class Lease(_Scope):
 
     def __init__(
         self,
-        connection: BlockingConnection,
+        connection: Connection,
         rules: Leases,
         intent_id: str,
         scope: str,
@@ -104,7 +104,7 @@ class AsyncLease(_Scope):
 
     def __init__(
         self,
-        connection: AwaitingConnection,
+        connection: AsyncConnection,
         rules: Leases,
         intent_id: str,
         scope: str,
