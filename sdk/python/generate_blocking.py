@@ -15,6 +15,7 @@ PACKAGE = Path(__file__).parent / "src/openintent_channels"
 HEADER = "# Generated from "
 
 NAMES = {
+    "AgentMessage": "BlockingAgentMessage",
     "StopAsyncIteration": "StopIteration",
     "__aenter__": "__enter__",
     "__aexit__": "__exit__",
@@ -31,9 +32,15 @@ PHRASES = {
     "One task at a time": "One thread at a time",
     "for a task that waits": "for a thread that waits",
     " It ends when a wait for it is cancelled, for example by `asyncio.wait_for`.": "",
+    "for an async handler": "for a plain handler, which runs in a thread",
     "for the event loop in which it is first used": "for any number of threads",
     "it renews itself until the block ends, and the block is cancelled if it is lost":
         "a thread renews it until the block ends",
+    "It renews itself until the block ends, and is then released":
+        "A thread renews it until the block ends, which releases it",
+    "If it is lost, the block is cancelled and raises":
+        "Python cannot stop a block from outside, so ask `lost`, or call `check()`, before a step that needs it.\n"
+        "    A block that ends well although it is lost raises",
 }
 """What docstrings say otherwise in the blocking client, each on one line."""
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from ._async_holding import AsyncClaim
 from ._async_running import AsyncRunner
 from ._conversation import DEFAULT_TTL, Conversation
 from .attention import Explanation
-from .claims import AsyncClaim
 from .conversations import Discharge, Reaction, Revision, Thread
 from .models import Message
 from .search import SearchPage

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from ._conversation import DEFAULT_TTL, Conversation
+from ._holding import Claim
 from ._running import Runner
 from .attention import Explanation
-from .claims import Claim
 from .conversations import Discharge, Reaction, Revision, Thread
 from .models import Message
 from .search import SearchPage

@@ -9,13 +9,13 @@ from typing import Any
 
 from ._async_channel_calls import AsyncChannelCalls
 from ._async_finding import AsyncAgents, AsyncRoles
+from ._async_holding import AsyncLease
 from ._async_running import AsyncConnection
 from ._channels import Options
 from ._connections import settings_from
 from ._rules import Rules
 from .async_handles import AsyncChannelHandle
 from .directory import IntentPage
-from .leases import AsyncLease
 from .models import Channel, Intent
 
 

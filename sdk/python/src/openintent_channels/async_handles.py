@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
 from ._async_channel_calls import AsyncChannelCalls
+from ._async_holding import AsyncClaim
 from ._async_running import AsyncIteration
 from ._channel_fields import ChannelFields
 from ._conversation import DEFAULT_TTL, id_of
 from .attention import Explanation
-from .claims import AsyncClaim
 from .conversations import Annotation, Discharge, Reaction, Revision, Thread
 from .models import Channel, Message
 

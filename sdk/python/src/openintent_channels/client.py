@@ -12,11 +12,11 @@ from ._channel_calls import ChannelCalls
 from ._channels import Options
 from ._connections import settings_from
 from ._finding import Agents, Roles
+from ._holding import Lease
 from ._rules import Rules
 from ._running import Connection
 from .directory import IntentPage
 from .handles import ChannelHandle
-from .leases import Lease
 from .models import Channel, Intent
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, overload
 from ._channel_calls import ChannelCalls
 from ._channel_fields import ChannelFields
 from ._conversation import DEFAULT_TTL, id_of
+from ._holding import Claim
 from ._running import Iteration
 from .attention import Explanation
-from .claims import Claim
 from .conversations import Annotation, Discharge, Reaction, Revision, Thread
 from .models import Channel, Message
 
