@@ -83,16 +83,11 @@ class AsyncIteration(Generic[T]):
                 except BaseException as failure:
                     effect = advance(self._steps, None, failure)
             if isinstance(effect, Open):
-                self._opened(self._value)
+                self._stream = self._value
         except BaseException as failure:
             self._ended = True
             if not isinstance(failure, StopIteration) and not (self._closed and isinstance(failure, OpenIntentError)):
                 raise
-
-    def _opened(self, stream: Stream) -> None:
-        self._stream = stream
-        if self._closed:  # meanwhile
-            stream.cancel()
 
     def _noted(self, effect: Effect) -> bool:
         if isinstance(effect, Began):

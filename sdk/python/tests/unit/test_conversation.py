@@ -271,6 +271,19 @@ def test_a_block_whose_claim_is_lost_is_told_and_raises() -> None:
         assert claim.lost
 
 
+def test_a_claim_that_was_lost_may_be_taken_again() -> None:
+    server = Claims(refusal(ClaimLostError, "CLAIM_LOST"))
+    connection: Any = server
+    claim = Claim(connection, rules(), "c", "m", 90)
+    with pytest.raises(ClaimLostError), claim:
+        assert claim._block._beside._working is not None
+        claim._block._beside._working.join()
+    server.ends = None
+    with claim:
+        assert not claim.lost
+    assert [name for name, _ in server.told if name != "renew"] == ["ClaimMessage", "ReleaseClaim"] * 2
+
+
 def test_who_gets_no_claim_does_not_enter() -> None:
     server = Claims()
     connection: Any = server
