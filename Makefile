@@ -143,6 +143,7 @@ generate: ## Generate gen/ and the generated code of the SDKs from proto/
 
 check-generated: ## Fail if the generated code, or what it is made from, is not as generate left it
 	scripts/generated-sums.sh --check
+	sdk/python/generate_blocking.py --check
 
 check-generators: ## Generate everything anew and fail if it differs from what is there
 	scripts/generate.sh --check

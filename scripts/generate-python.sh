@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Generates the Python SDK's protobuf modules from proto/ with the pinned buf and the protoc pinned in
-# sdk/python/generate-requirements.txt.
+# sdk/python/generate-requirements.txt, and the modules of its blocking client from those of the asynchronous one.
 #
-#   scripts/generate-python.sh            replaces sdk/python/src/openintent_channels/_generated
+#   scripts/generate-python.sh            replaces sdk/python/src/openintent_channels/_generated and the blocking client
 #   scripts/generate-python.sh --check    changes nothing, and fails when the files differ from newly generated ones
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+sdk/python/generate_blocking.py "$@"
 
 generated=sdk/python/src/openintent_channels/_generated
 # This file marks the package; it is the only handwritten one there.

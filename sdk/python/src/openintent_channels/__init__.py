@@ -8,8 +8,8 @@
 """
 
 from . import errors
-from ._awaiting import AsyncIteration
-from ._blocking import Iteration
+from ._async_running import AsyncIteration
+from ._running import Iteration
 from .agents import (
     Agent,
     AgentBase,

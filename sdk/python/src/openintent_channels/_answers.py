@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _methods as methods
 from ._agent_log import AgentLog, logger
-from ._awaiting import AwaitingConnection
+from ._async_running import AsyncConnection
 from ._calls import Calls
 from ._generated import messages_pb2
 from ._handlers import Answer, failure_of
@@ -25,7 +25,7 @@ _UNFIT = ("INVALID_ARGUMENT", "RESOURCE_EXHAUSTED")
 class Answers:
     """Stores the answers of an agent. Each has its own key, so an answer that is repeated after a crash is stored once."""
 
-    connection: AwaitingConnection
+    connection: AsyncConnection
     calls: Calls
     tracing: Tracing
     log: AgentLog

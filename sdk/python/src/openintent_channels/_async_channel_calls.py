@@ -1,4 +1,4 @@
-"""The calls on a channel whose id is known, for asyncio. `_channel_calls` has the same for blocking programs."""
+"""The calls on a channel whose id is known, for asyncio."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
 from ._async_conversation_calls import AsyncConversationCalls
-from ._awaiting import AsyncIteration, AwaitingConnection
+from ._async_running import AsyncConnection, AsyncIteration
 from ._rules import Rules
 from .conversations import Annotation
 from .models import Channel, Message
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class AsyncChannelCalls(AsyncConversationCalls):
     """What a client can do on a channel whose id it knows. The client inherits it, and its handles call it."""
 
-    def __init__(self, connection: AwaitingConnection, rules: Rules) -> None:
+    def __init__(self, connection: AsyncConnection, rules: Rules) -> None:
         super().__init__(connection, rules.conversation)
         self._connection = connection
         self._rules = rules

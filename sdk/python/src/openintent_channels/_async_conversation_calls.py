@@ -1,4 +1,4 @@
-"""The calls on a message, for asyncio. `_conversation_calls` has the same for blocking programs."""
+"""The calls on a message, for asyncio."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from ._awaiting import AwaitingConnection
+from ._async_holding import AsyncClaim
+from ._async_running import AsyncRunner
 from ._conversation import DEFAULT_TTL, Conversation
 from .attention import Explanation
-from .claims import AsyncClaim
 from .conversations import Discharge, Reaction, Revision, Thread
 from .models import Message
 from .search import SearchPage
@@ -18,7 +18,7 @@ from .search import SearchPage
 class AsyncConversationCalls:
     """What a client can do with a message after it was sent."""
 
-    def __init__(self, connection: AwaitingConnection, conversation: Conversation) -> None:
+    def __init__(self, connection: AsyncRunner, conversation: Conversation) -> None:
         self.connection = connection
         self.conversation = conversation
 

@@ -1,23 +1,19 @@
-"""Carries out rules by awaiting."""
+"""What only asyncio can do, for the modules named `async`: the connection's transport, and work beside a block."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
-from types import TracebackType
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import grpc
 import grpc.aio
 
-from ._connections import Stubs, advance, client_closed, dial, failed, secured
-from ._effects import Accepted, Began, Effect, Emit, Invoke, Open, Pause, Receive, Steps
+from ._connections import Stubs, client_closed, dial, failed, secured
+from ._effects import Accepted, Effect, Invoke, Open, Pause, Receive
 from ._securing import may_need_tls
 from ._settings import Settings
-from .errors import OpenIntentError
-
-T = TypeVar("T")
 
 
 def is_cancelled() -> bool:
@@ -29,8 +25,8 @@ def is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-class AwaitingConnection:
-    """A connection of one event loop: the one in which it is first used."""
+class Transport:
+    """What carries out effects for one event loop: the one in which it is first used."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -38,6 +34,7 @@ class AwaitingConnection:
         self._channel: Any = None
         self._made: Stubs | None = None
         self._closed = False
+        self._end: asyncio.Future[None] | None = None
 
     @property
     def _stubs(self) -> Stubs:
@@ -48,33 +45,24 @@ class AwaitingConnection:
         return self._made
 
     async def close(self) -> None:
-        """Ends all calls and streams, and refuses new ones from then on. Closing again does nothing."""
+        """Ends all calls, pauses and streams, and refuses new ones from then on. Closing again does nothing."""
         self._closed = True
+        if self._end is not None and not self._end.done():
+            self._end.set_result(None)
         if self._channel is not None:
             await self._channel.close()
 
-    async def run(self, steps: Steps[T]) -> T:
-        """Carries out a rule to its end."""
-        try:
-            effect = steps.send(None)
-            while True:
-                try:
-                    value = await self.perform(effect)
-                except BaseException as failure:
-                    effect = steps.throw(failure)
-                else:
-                    effect = steps.send(value)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        except OpenIntentError as error:
-            raise error.with_traceback(None) from error.__cause__  # how the rule came to it is nothing to the caller
+    async def _pause(self, seconds: float) -> None:
+        if self._end is None:
+            self._end = asyncio.get_running_loop().create_future()
+        await asyncio.wait([self._end], timeout=seconds)
 
     async def perform(self, effect: Effect) -> Any:
         """Carries out one effect. Raises OpenIntentError when the server refuses it."""
-        if isinstance(effect, Pause):
-            await asyncio.sleep(effect.seconds)
-            return None
+        if isinstance(effect, Pause) and not self._closed:
+            await self._pause(effect.seconds)
+            if not self._closed:
+                return None
         if self._closed:
             raise client_closed()
         try:
@@ -96,77 +84,48 @@ class AwaitingConnection:
                 error = await asyncio.to_thread(secured, error, self._settings)
             raise error from None
         except asyncio.CancelledError:
-            if not self._closed or is_cancelled():
+            if is_cancelled():
                 raise
             raise client_closed() from None
         raise AssertionError(f"{effect} is not an effect of a call")
 
 
-class AsyncIteration(Generic[T]):
-    """What a rule emits, one by one: an async iterator, and an async context manager that ends it early.
+class Beside:
+    """Work that goes on beside a block of `async with`, in a task, and that may stop the block."""
 
-    It begins at its first `anext`, at `started()`, or on entering `async with`. One task at a time may wait for it. It
-    ends when a wait for it is cancelled, for example by `asyncio.wait_for`, as any async generator does.
-    """
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._working: asyncio.Task[None] | None = None
+        self._block: asyncio.Task[object] | None = None
+        self._cancelling = 0
 
-    def __init__(self, connection: AwaitingConnection, steps: Steps[None]) -> None:
-        self._connection = connection
-        self._steps = steps
-        self._ready: list[T] = []
-        self._value: Any = None
-        self._began = self._ended = False
+    def begin(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Begins the work beside the block of the current task."""
+        self._block = asyncio.current_task()
+        if self._block is not None and sys.version_info >= (3, 11):
+            self._cancelling = self._block.cancelling()
+        self._working = asyncio.create_task(work(), name=self._name)
 
-    async def started(self) -> None:
-        """Waits until it has begun: it yields what happens from then on. Raises what the first `anext` would raise."""
-        while not self._began and not self._ended:
-            await self._step()
-
-    async def aclose(self) -> None:
-        """Ends it. A task that waits for its next value must be cancelled instead."""
-        self._ended = True
-        self._steps.close()
-
-    async def _step(self) -> None:
-        """Carries out the rule's next effect."""
-        try:
-            effect = advance(self._steps, self._value, None)
-            self._value = None
-            while not self._noted(effect):
-                try:
-                    self._value = await self._connection.perform(effect)
-                    break
-                except BaseException as failure:
-                    effect = advance(self._steps, None, failure)
-        except BaseException as failure:
-            self._ended = True
-            if not isinstance(failure, StopIteration):
-                raise
-
-    def _noted(self, effect: Effect) -> bool:
-        if isinstance(effect, Began):
-            self._began = True
-        elif isinstance(effect, Emit):
-            self._began = True
-            self._ready.append(effect.value)
-        else:
-            return False
+    async def goes_on_after(self, seconds: float) -> bool:
+        """Waits for so long. Reports whether the block has not ended; here its end cancels the work."""
+        await asyncio.sleep(seconds)
         return True
 
-    def __aiter__(self) -> AsyncIterator[T]:
-        return self
+    def stop_block(self) -> None:
+        """Cancels the block."""
+        if self._block is not None:
+            self._block.cancel()
 
-    async def __anext__(self) -> T:
-        while not self._ready:
-            if self._ended:
-                raise StopAsyncIteration
-            await self._step()
-        return self._ready.pop(0)
+    async def end(self) -> None:
+        """Ends the work, and waits until it has ended."""
+        if self._working is not None:
+            self._working.cancel()
+            await asyncio.wait([self._working])
 
-    async def __aenter__(self) -> AsyncIteration[T]:
-        await self.started()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
+    def has_stopped_block(self, kind: type[BaseException] | None) -> bool:
+        """Takes back that the block was stopped. Reports whether an exception of this kind ended it for only that
+        reason. Python 3.10 cannot tell who else wants it to end, so there the work counts as the reason."""
+        nobody_else = True
+        if self._block is not None and sys.version_info >= (3, 11):
+            nobody_else = self._block.uncancel() <= self._cancelling
+        return nobody_else and kind is asyncio.CancelledError

@@ -1,4 +1,5 @@
-"""The calls on a channel whose id is known, for the blocking client. `_async_channel_calls` has the same for asyncio."""
+# Generated from _async_channel_calls.py by generate_blocking.py; edit that.
+"""The calls on a channel whose id is known, for blocking programs."""
 
 from __future__ import annotations
 
@@ -6,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
-from ._blocking import BlockingConnection, Iteration
 from ._conversation_calls import ConversationCalls
 from ._rules import Rules
+from ._running import Connection, Iteration
 from .conversations import Annotation
 from .models import Channel, Message
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 class ChannelCalls(ConversationCalls):
     """What a client can do on a channel whose id it knows. The client inherits it, and its handles call it."""
 
-    def __init__(self, connection: BlockingConnection, rules: Rules) -> None:
+    def __init__(self, connection: Connection, rules: Rules) -> None:
         super().__init__(connection, rules.conversation)
         self._connection = connection
         self._rules = rules

@@ -46,6 +46,13 @@ class Held:
 
 
 @dataclass(slots=True)
+class Place:
+    """Where replies to a message find the fence of the claim that is held on it."""
+
+    fence: int | None = None
+
+
+@dataclass(slots=True)
 class Conversation:
     """The rules of calls on messages. All of them may be repeated, so they are made again while the server is away."""
 

@@ -1,4 +1,5 @@
-"""The calls on a message, for the blocking client. `_async_conversation_calls` has the same for asyncio."""
+# Generated from _async_conversation_calls.py by generate_blocking.py; edit that.
+"""The calls on a message, for blocking programs."""
 
 from __future__ import annotations
 
@@ -7,8 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from ._conversation import DEFAULT_TTL, Conversation
+from ._holding import Claim
+from ._running import Runner
 from .attention import Explanation
-from .claims import Blocking, Claim
 from .conversations import Discharge, Reaction, Revision, Thread
 from .models import Message
 from .search import SearchPage
@@ -17,7 +19,7 @@ from .search import SearchPage
 class ConversationCalls:
     """What a client can do with a message after it was sent."""
 
-    def __init__(self, connection: Blocking, conversation: Conversation) -> None:
+    def __init__(self, connection: Runner, conversation: Conversation) -> None:
         self.connection = connection
         self.conversation = conversation
 

@@ -1,19 +1,19 @@
-"""The agents and the roles of a server, for the blocking client and for the one for asyncio."""
+# Generated from _async_finding.py by generate_blocking.py; edit that.
+"""The agents and the roles of a server, for blocking programs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ._awaiting import AwaitingConnection
-from ._blocking import BlockingConnection
 from ._directory import Directory
+from ._running import Connection
 from .directory import AgentPage, AgentRecord, Role
 
 
 class Agents:
     """The records of agents."""
 
-    def __init__(self, connection: BlockingConnection, directory: Directory) -> None:
+    def __init__(self, connection: Connection, directory: Directory) -> None:
         self._connection = connection
         self._directory = directory
 
@@ -39,48 +39,10 @@ class Agents:
 class Roles:
     """The roles that agents hold."""
 
-    def __init__(self, connection: BlockingConnection, directory: Directory) -> None:
+    def __init__(self, connection: Connection, directory: Directory) -> None:
         self._connection = connection
         self._directory = directory
 
     def list(self) -> tuple[Role, ...]:
         """Lists the roles of all active agents, by name. It reads all pages of agents."""
         return self._connection.run(self._directory.roles())
-
-
-class AsyncAgents:
-    """The records of agents."""
-
-    def __init__(self, connection: AwaitingConnection, directory: Directory) -> None:
-        self._connection = connection
-        self._directory = directory
-
-    async def list(
-        self,
-        role: str | None = None,
-        *,
-        status: str | None = None,
-        capabilities: Sequence[str] = (),
-        limit: int | None = None,
-        cursor: str | None = None,
-    ) -> AgentPage:
-        """Lists a page of agents, by id: those that are active unless `status` says otherwise, with the role, and with any
-        of the capabilities. `cursor` is the `next_cursor` of the page before."""
-        steps = self._directory.agents(role, status, capabilities, limit, cursor)
-        return await self._connection.run(steps)
-
-    async def get(self, agent_id: str) -> AgentRecord:
-        """Reads the record of an agent."""
-        return await self._connection.run(self._directory.agent(agent_id))
-
-
-class AsyncRoles:
-    """The roles that agents hold."""
-
-    def __init__(self, connection: AwaitingConnection, directory: Directory) -> None:
-        self._connection = connection
-        self._directory = directory
-
-    async def list(self) -> tuple[Role, ...]:
-        """Lists the roles of all active agents, by name. It reads all pages of agents."""
-        return await self._connection.run(self._directory.roles())

@@ -12,18 +12,20 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
+from ._agent_message import BlockingAgentMessage
 from ._answers import Answers, is_late
+from ._async_agent_message import AgentMessage
 from ._async_conversation_calls import AsyncConversationCalls
-from ._awaiting import AwaitingConnection, is_cancelled
-from ._conversation import Conversation, takes_claims
+from ._async_running import AsyncConnection
+from ._awaiting import is_cancelled
+from ._conversation import Conversation, Place, takes_claims
 from ._conversation_calls import ConversationCalls
 from ._effects import Steps
 from ._handlers import DIGEST, Answer, Handler, about_of, answer_of, failure_of, matching
 from ._places import Kept, Places
-from ._received import AgentMessage, BlockingAgentMessage, Received
+from ._received import Received
 from ._reporting import Reporting
 from ._tracing import Tracing
-from .claims import Place
 from .digests import Digest
 from .errors import AlreadyExistsError, OpenIntentError, PayloadError
 from .models import Message, message_fields
@@ -63,7 +65,7 @@ class _Course:
 class _FromThread:
     """A connection for handlers in threads: the event loop of the agent carries its rules out."""
 
-    connection: AwaitingConnection
+    connection: AsyncConnection
     loop: asyncio.AbstractEventLoop
 
     def run(self, steps: Steps[T]) -> T:

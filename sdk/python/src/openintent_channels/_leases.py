@@ -49,8 +49,9 @@ class Leases:
             asked = self.calls.clock() - duration_seconds / RENEWALS
         return Held(intent_id, granted.id, granted.fence, duration_seconds, asked)
 
-    def renew(self, held: Held) -> Steps[None]:
-        """Renews a lease. Raises LeaseLostError when it has ended, or may be over before an answer comes."""
+    def renew(self, held: Held) -> Steps[bool]:
+        """Renews a lease, and returns True. Raises LeaseLostError when it has ended, or may be over before an answer
+        comes."""
         request = leases_pb2.RenewLeaseRequest(
             intent_id=held.intent_id, lease_id=held.id, duration_seconds=held.duration
         )
@@ -63,6 +64,7 @@ class Leases:
                 f"The lease is lost: {error.message}", code=error.code, reason="LEASE_LOST", metadata=error.metadata
             ) from error
         held.asked = asked
+        return True
 
     def release(self, held: Held) -> Steps[None]:
         """Gives a lease back. It is not an error when it has ended before."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _methods as methods
 from ._agent_log import AgentLog
-from ._awaiting import AwaitingConnection
+from ._async_running import AsyncConnection
 from ._calls import Calls, Starting
 from ._effects import Pause
 from ._generated import agents_pb2, messages_pb2, subscriptions_pb2
@@ -38,7 +38,7 @@ def ends_agent(error: OpenIntentError) -> bool:
 class Membership:
     """What one agent tells the server about itself."""
 
-    connection: AwaitingConnection
+    connection: AsyncConnection
     calls: Calls
     log: AgentLog
     agent_id: str

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 
 from ._agent_log import AgentLog
-from ._awaiting import AwaitingConnection
+from ._async_running import AsyncConnection
 from ._conversation import DEFAULT_TTL, Conversation, Held
 from ._effects import Pause
 from ._received import Received
@@ -28,7 +28,7 @@ class Kept:
 class Places:
     """Claims places, keeps them, and gives them back."""
 
-    connection: AwaitingConnection
+    connection: AsyncConnection
     conversation: Conversation
     log: AgentLog
 

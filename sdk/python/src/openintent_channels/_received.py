@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._async_conversation_calls import AsyncConversationCalls
-from ._conversation import DEFAULT_TTL
-from ._conversation_calls import ConversationCalls
+from ._conversation import Place
 from ._generated import messages_pb2, subscriptions_pb2
 from .attention import Attention, given_attention
-from .claims import AsyncClaim, Claim, Place
-from .conversations import Reaction, Thread
 from .models import Message
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from ._message_options import ReplyOptions
-
-Reply = Callable[[Any, Mapping[str, Any] | None, Mapping[str, Any]], Awaitable[Message | None]]
+AsyncReply = Callable[[Any, Mapping[str, Any] | None, Mapping[str, Any]], Awaitable[Message | None]]
+Reply = Callable[[Any, Mapping[str, Any] | None, Mapping[str, Any]], Message | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,77 +63,3 @@ class ReceivedMessage(Message):
     attempt: int
     source_ids: tuple[str, ...] = ()
     place: Place = field(default_factory=Place, repr=False, compare=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentMessage(ReceivedMessage):
-    """A message for an async handler."""
-
-    answer: Reply = field(repr=False, compare=False)
-    calls: AsyncConversationCalls = field(repr=False, compare=False)
-
-    async def reply(
-        self, payload: Any, metadata: Mapping[str, Any] | None = None, **options: Unpack[ReplyOptions]
-    ) -> Message | None:
-        """Answers a request at once, before or besides what the handler returns. To any other message it sends its sender a
-        notify message that has it as parent. Returns None when another answer was stored in its place before a crash."""
-        return await self.answer(payload, metadata, options)
-
-    async def thread(self) -> Thread:
-        """Reads the whole thread of this message."""
-        return await self.calls.get_thread(self.channel_id, self.id)
-
-    async def react(self, signal: str, note: str | None = None, eta: str | None = None) -> list[Reaction]:
-        """Reacts to this message, as the client's `add_reaction` does."""
-        return await self.calls.add_reaction(self.channel_id, self.id, signal, note, eta)
-
-    async def unreact(self, signal: str) -> list[Reaction]:
-        """Takes a signal away, if it is there."""
-        return await self.calls.remove_reaction(self.channel_id, self.id, signal)
-
-    async def reactions(self) -> list[Reaction]:
-        """Lists the reactions to this message."""
-        return await self.calls.list_reactions(self.channel_id, self.id)
-
-    def claim(self, ttl: int = DEFAULT_TTL) -> AsyncClaim:
-        """Returns a context that holds a claim on this message; `reply` answers under it. A request that takes a certain
-        number of answers is claimed before its handler is called, and needs no claim more."""
-        return AsyncClaim(self.calls.connection, self.calls.conversation, self.channel_id, self.id, ttl, self.place)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockingAgentMessage(ReceivedMessage):
-    """A message for a plain handler, which runs in a thread."""
-
-    answer: Callable[[Any, Mapping[str, Any] | None, Mapping[str, Any]], Message | None] = field(
-        repr=False, compare=False
-    )
-    calls: ConversationCalls = field(repr=False, compare=False)
-
-    def reply(
-        self, payload: Any, metadata: Mapping[str, Any] | None = None, **options: Unpack[ReplyOptions]
-    ) -> Message | None:
-        """Answers a request at once, before or besides what the handler returns. To any other message it sends its sender a
-        notify message that has it as parent. Returns None when another answer was stored in its place before a crash."""
-        return self.answer(payload, metadata, options)
-
-    def thread(self) -> Thread:
-        """Reads the whole thread of this message."""
-        return self.calls.get_thread(self.channel_id, self.id)
-
-    def react(self, signal: str, note: str | None = None, eta: str | None = None) -> list[Reaction]:
-        """Reacts to this message, as the client's `add_reaction` does."""
-        return self.calls.add_reaction(self.channel_id, self.id, signal, note, eta)
-
-    def unreact(self, signal: str) -> list[Reaction]:
-        """Takes a signal away, if it is there."""
-        return self.calls.remove_reaction(self.channel_id, self.id, signal)
-
-    def reactions(self) -> list[Reaction]:
-        """Lists the reactions to this message."""
-        return self.calls.list_reactions(self.channel_id, self.id)
-
-    def claim(self, ttl: int = DEFAULT_TTL) -> Claim:
-        """Returns a context that holds a claim on this message; `reply` answers under it. A request that takes a certain
-        number of answers is claimed before its handler is called, and needs no claim more."""
-        return Claim(self.calls.connection, self.calls.conversation, self.channel_id, self.id, ttl, self.place)

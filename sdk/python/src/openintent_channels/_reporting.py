@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from ._agent_log import logger
-from ._awaiting import AwaitingConnection
+from ._async_running import AsyncConnection
 from ._conversation import Conversation
 from ._effects import Pause
 from ._received import Received
@@ -25,7 +25,7 @@ _MOST_WAITING = 10_000
 class Reporting:
     """Tells the server in the background. No handler waits for it, and what a crash loses is lost."""
 
-    connection: AwaitingConnection
+    connection: AsyncConnection
     conversation: Conversation
     agent_id: str
     _surfaced: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_WAITING))

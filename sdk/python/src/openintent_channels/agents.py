@@ -13,14 +13,16 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from ._agent_log import AgentLog
+from ._agent_message import BlockingAgentMessage
 from ._answers import Answers
+from ._async_agent_message import AgentMessage
 from ._bounds import agent_id_problem, bad_field
 from ._calls import Starting
 from ._console import console, without_stack
 from ._handlers import Handler, handlers_of, on_digest, on_mention, on_message, on_obligation
 from ._handling import Handling
 from ._membership import Membership
-from ._received import AgentMessage, BlockingAgentMessage, ReceivedMessage
+from ._received import ReceivedMessage
 from ._reporting import Reporting
 from ._runtime import Runtime
 from ._status_note import StatusNote

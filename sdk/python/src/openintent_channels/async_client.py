@@ -1,4 +1,4 @@
-"""The client for asyncio. `client` has the same for blocking programs."""
+"""The client for asyncio."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from types import TracebackType
 from typing import Any
 
 from ._async_channel_calls import AsyncChannelCalls
-from ._awaiting import AwaitingConnection
+from ._async_finding import AsyncAgents, AsyncRoles
+from ._async_holding import AsyncLease
+from ._async_running import AsyncConnection
 from ._channels import Options
 from ._connections import settings_from
-from ._finding import AsyncAgents, AsyncRoles
 from ._rules import Rules
 from .async_handles import AsyncChannelHandle
 from .directory import IntentPage
-from .leases import AsyncLease
 from .models import Channel, Intent
 
 
@@ -47,7 +47,7 @@ class AsyncOpenIntentClient(AsyncChannelCalls):
         tracer_provider: Any = None,
     ) -> None:
         settings = settings_from(server, api_key, agent_id, tls, ca_file, intent_id)
-        super().__init__(AwaitingConnection(settings), Rules(settings, retry_patience, tracer_provider, connect_timeout))
+        super().__init__(AsyncConnection(settings), Rules(settings, retry_patience, tracer_provider, connect_timeout))
         self.agent_id = settings.agent_id
         self.intent_id = settings.intent_id
         self.channels = AsyncChannels(self)
@@ -76,9 +76,10 @@ class AsyncOpenIntentClient(AsyncChannelCalls):
         return await self._connection.run(self._rules.channels.list(intent_id))
 
     def lease(self, intent_id: str, scope: str, *, duration_seconds: int = 60, wait_seconds: int = 0) -> AsyncLease:
-        """Leases a scope for the block of `async with`: it renews itself until the block ends, and the block is cancelled if
-        it is lost. `duration_seconds` is how long it outlives a program that cannot renew it, and `wait_seconds`, up to 600,
-        how long to wait for a scope that is taken. Then it raises AlreadyExistsError with reason LEASE_HELD."""
+        """Leases a scope for the block of `async with`:
+        it renews itself until the block ends, and the block is cancelled if it is lost. `duration_seconds` is how long it
+        outlives a program that cannot renew it, and `wait_seconds`, up to 600, how long to wait for a scope that is taken.
+        Then it raises AlreadyExistsError with reason LEASE_HELD."""
         return AsyncLease(self._connection, self._rules.leases, intent_id, scope, duration_seconds, wait_seconds)
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The handle of a channel, for asyncio. `handles` has the same for blocking programs."""
+"""The handle of a channel, for asyncio."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
 from ._async_channel_calls import AsyncChannelCalls
-from ._awaiting import AsyncIteration
+from ._async_holding import AsyncClaim
+from ._async_running import AsyncIteration
 from ._channel_fields import ChannelFields
 from ._conversation import DEFAULT_TTL, id_of
 from .attention import Explanation
-from .claims import AsyncClaim
 from .conversations import Annotation, Discharge, Reaction, Revision, Thread
 from .models import Channel, Message
 

@@ -1,4 +1,5 @@
-"""The blocking client. `async_client` has the same for asyncio."""
+# Generated from async_client.py by generate_blocking.py; edit that.
+"""The client for blocking programs."""
 
 from __future__ import annotations
 
@@ -7,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from ._blocking import BlockingConnection
 from ._channel_calls import ChannelCalls
 from ._channels import Options
 from ._connections import settings_from
 from ._finding import Agents, Roles
+from ._holding import Lease
 from ._rules import Rules
+from ._running import Connection
 from .directory import IntentPage
 from .handles import ChannelHandle
-from .leases import Lease
 from .models import Channel, Intent
 
 
@@ -47,7 +48,7 @@ class OpenIntentClient(ChannelCalls):
         tracer_provider: Any = None,
     ) -> None:
         settings = settings_from(server, api_key, agent_id, tls, ca_file, intent_id)
-        super().__init__(BlockingConnection(settings), Rules(settings, retry_patience, tracer_provider, connect_timeout))
+        super().__init__(Connection(settings), Rules(settings, retry_patience, tracer_provider, connect_timeout))
         self.agent_id = settings.agent_id
         self.intent_id = settings.intent_id
         self.channels = Channels(self)
@@ -76,9 +77,10 @@ class OpenIntentClient(ChannelCalls):
         return self._connection.run(self._rules.channels.list(intent_id))
 
     def lease(self, intent_id: str, scope: str, *, duration_seconds: int = 60, wait_seconds: int = 0) -> Lease:
-        """Leases a scope for the block of `with`: a thread renews it until the block ends. `duration_seconds` is how long it
-        outlives a program that cannot renew it any more, and `wait_seconds`, up to 600, how long to wait for a scope that is
-        taken. Then it raises AlreadyExistsError with reason LEASE_HELD."""
+        """Leases a scope for the block of `with`:
+        a thread renews it until the block ends. `duration_seconds` is how long it
+        outlives a program that cannot renew it, and `wait_seconds`, up to 600, how long to wait for a scope that is taken.
+        Then it raises AlreadyExistsError with reason LEASE_HELD."""
         return Lease(self._connection, self._rules.leases, intent_id, scope, duration_seconds, wait_seconds)
 
     def close(self) -> None:

@@ -1,4 +1,5 @@
-"""The handle of a channel, for the blocking client. `async_handles` has the same for asyncio."""
+# Generated from async_handles.py by generate_blocking.py; edit that.
+"""The handle of a channel, for blocking programs."""
 
 from __future__ import annotations
 
@@ -6,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
-from ._blocking import Iteration
 from ._channel_calls import ChannelCalls
 from ._channel_fields import ChannelFields
 from ._conversation import DEFAULT_TTL, id_of
+from ._holding import Claim
+from ._running import Iteration
 from .attention import Explanation
-from .claims import Claim
 from .conversations import Annotation, Discharge, Reaction, Revision, Thread
 from .models import Channel, Message
 
@@ -115,8 +116,8 @@ class ChannelHandle(ChannelFields):
         self, after: int | None = None, include_own: bool = True, *, include: Sequence[str] = ()
     ) -> Iteration[Message] | Iteration[Message | Annotation]:
         """Follows the channel until it is closed and drained: from when the iteration begins (at the first `next`, or on
-        entering `with`), or from after a message's `position`. A lost connection is resumed, and nothing comes twice.
-        `include` may have `attention`, which each message then says for
+        entering `with`), or from after a message's `position`. A lost connection is resumed, and nothing comes
+        twice. `include` may have `attention`, which each message then says for
         this client's agent, and `annotations`: what happens to messages then comes too, as `Annotation`."""
         return self._client.follow(self.id, after, include_own, include=include)
 

@@ -1,6 +1,5 @@
-"""What is written by hand agrees with the protos, the two clients with each other, and neither disturbs other packages."""
+"""What is written by hand agrees with the protos, and does not disturb other packages."""
 
-import inspect
 import subprocess
 import sys
 from types import ModuleType
@@ -8,16 +7,7 @@ from typing import Any
 
 import pytest
 
-from openintent_channels import (
-    AsyncChannelHandle,
-    AsyncOpenIntentClient,
-    ChannelHandle,
-    OpenIntentClient,
-    _finding,
-    _methods,
-    async_client,
-    client,
-)
+from openintent_channels import _methods
 from openintent_channels._generated import (
     agents_pb2,
     attention_pb2,
@@ -56,26 +46,6 @@ def test_methods_are_those_of_the_protos(method: _methods.Method[Any, Any]) -> N
     assert method.answer.DESCRIPTOR is descriptor.output_type
     assert method.streams == descriptor.server_streaming
     assert not descriptor.client_streaming
-
-
-@pytest.mark.parametrize(
-    ("blocking", "awaiting"),
-    [
-        (OpenIntentClient, AsyncOpenIntentClient),
-        (ChannelHandle, AsyncChannelHandle),
-        (client.Channels, async_client.AsyncChannels),
-        (client.Intents, async_client.AsyncIntents),
-        (_finding.Agents, _finding.AsyncAgents),
-        (_finding.Roles, _finding.AsyncRoles),
-    ],
-)
-def test_both_clients_have_the_same_methods(blocking: type, awaiting: type) -> None:
-    def methods(kind: type) -> dict[str, list[str]]:
-        members = inspect.getmembers(kind, inspect.isfunction)
-        return {n: [str(p) for p in inspect.signature(f).parameters.values()] for n, f in members if not n.startswith("_")}
-
-    assert methods(blocking) == methods(awaiting)
-    assert methods(blocking)
 
 
 def test_no_protos_of_others_are_registered() -> None:

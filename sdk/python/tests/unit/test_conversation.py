@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from openintent_channels import AsyncClaim, Claim, ClaimedError, ClaimLostError
-from openintent_channels._conversation import Conversation, takes_claims
+from openintent_channels._conversation import Conversation, Place, takes_claims
 from openintent_channels._effects import Invoke, Pause, Steps
 from openintent_channels._generated import (
     attention_pb2,
@@ -23,7 +23,6 @@ from openintent_channels._generated import (
 from openintent_channels._message_options import say
 from openintent_channels._messages import Messages
 from openintent_channels._tracing import Tracing
-from openintent_channels.claims import Place
 from openintent_channels.errors import AnsweredError, InvalidArgumentError, OpenIntentError
 from openintent_channels.models import message_of
 from unit.fake_server import in_loop
@@ -267,8 +266,22 @@ def test_a_block_whose_claim_is_lost_is_told_and_raises() -> None:
     server = Claims(refusal(ClaimLostError, "CLAIM_LOST"))
     connection: Any = server
     with pytest.raises(ClaimLostError), Claim(connection, rules(), "c", "m", 90) as claim:
-        claim._renewing.join()
+        assert claim._block._beside._working is not None
+        claim._block._beside._working.join()
         assert claim.lost
+
+
+def test_a_claim_that_was_lost_may_be_taken_again() -> None:
+    server = Claims(refusal(ClaimLostError, "CLAIM_LOST"))
+    connection: Any = server
+    claim = Claim(connection, rules(), "c", "m", 90)
+    with pytest.raises(ClaimLostError), claim:
+        assert claim._block._beside._working is not None
+        claim._block._beside._working.join()
+    server.ends = None
+    with claim:
+        assert not claim.lost
+    assert [name for name, _ in server.told if name != "renew"] == ["ClaimMessage", "ReleaseClaim"] * 2
 
 
 def test_who_gets_no_claim_does_not_enter() -> None:

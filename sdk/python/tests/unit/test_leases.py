@@ -123,7 +123,7 @@ async def test_a_scope_that_is_taken_begins_no_block() -> None:
 def test_a_blocking_program_is_told_that_its_lease_is_lost() -> None:
     playing = Playing(GRANTED, GONE, GONE)
     with pytest.raises(LeaseLostError), playing.lease(Lease) as lease:
-        lease._renewing.join()
+        lease._block._beside._working.join()
         assert lease.lost
         with pytest.raises(LeaseLostError):
             lease.check()
