@@ -1,12 +1,11 @@
 package agents
 
 import (
-	"time"
-
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 )
 
 var statusMessages = map[Status]openintentv1.AgentStatus{
@@ -51,13 +50,13 @@ func message(a *Agent) (*openintentv1.Agent, error) {
 			DeadAfterSeconds:      narrow(&a.Silence.DeadAfter),
 		},
 		Metadata:            metadata,
-		RegisteredAt:        timestamp(a.RegisteredAt),
-		LastHeartbeatAt:     timestamp(a.LastHeartbeatAt),
+		RegisteredAt:        timestamppb.New(a.RegisteredAt),
+		LastHeartbeatAt:     timestamppb.New(a.LastHeartbeatAt),
 		DrainTimeoutSeconds: narrow(a.DrainTimeoutSeconds),
 		Version:             a.Version,
 		StatusNote:          database.NullText(a.Note),
-		SilentSince:         given(a.SilentSince),
-		PresumedDeadAt:      given(a.DeadAt),
+		SilentSince:         optional.Time(a.SilentSince),
+		PresumedDeadAt:      optional.Time(a.DeadAt),
 		PresenceReason:      database.NullText(a.Why),
 	}, nil
 }
@@ -85,14 +84,4 @@ func widen(n *int32) *int64 {
 	}
 	widened := int64(*n)
 	return &widened
-}
-
-func timestamp(t time.Time) *timestamppb.Timestamp { return timestamppb.New(t) }
-
-// given is timestamp for a time that may be absent.
-func given(t time.Time) *timestamppb.Timestamp {
-	if t.IsZero() {
-		return nil
-	}
-	return timestamp(t)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"openintent/caller"
 	"openintent/database"
@@ -101,9 +102,9 @@ func (s *Service) Heartbeat(
 	return &openintentv1.HeartbeatResponse{
 		Acknowledged:    true,
 		Status:          "ok",
-		ServerTimestamp: timestamp(now),
+		ServerTimestamp: timestamppb.New(now),
 		AgentStatus:     statusMessages[agent.Status],
-		NextHeartbeatAt: timestamp(now.Add(seconds(agent.Silence.Interval))),
+		NextHeartbeatAt: timestamppb.New(now.Add(seconds(agent.Silence.Interval))),
 	}, nil
 }
 

@@ -86,8 +86,8 @@ func preparePresences(condition string, argument any) (database.Statement, map[s
 			if err := row.Scan(&p.AgentID, &role, &since, &ahead, &p.Status, &departed, &p.Version, &refusals); err != nil {
 				return err
 			}
-			p.RoleID, p.RoleSince, p.roleAhead = text(role), timeOf(since), text(ahead)
-			p.DepartedAt, p.Refusals = timeOf(departed), number(refusals)
+			p.RoleID, p.RoleSince, p.roleAhead = text(role), database.TimeOrZero(since), text(ahead)
+			p.DepartedAt, p.Refusals = database.TimeOrZero(departed), number(refusals)
 			presences[p.AgentID] = p
 			return nil
 		},

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"openintent/caller"
 	"openintent/database"
@@ -53,7 +54,7 @@ func (s *Service) RefuseSender(ctx context.Context, req *openintentv1.RefuseSend
 			return errTooManyRefusals
 		}
 		now := tx.Now()
-		refused = &openintentv1.RefusedSender{Sender: sender, CreatedAt: timestamp(now)}
+		refused = &openintentv1.RefusedSender{Sender: sender, CreatedAt: timestamppb.New(now)}
 		agent.refusals = database.Tag()
 		if err := save(tx, agent); err != nil {
 			return err
@@ -138,7 +139,7 @@ func readRefusals(tx *database.Tx, condition string, args ...any) (found []*open
 			var sender string
 			var at int64
 			err := row.Scan(&sender, &at)
-			found = append(found, &openintentv1.RefusedSender{Sender: sender, CreatedAt: timestamp(database.Time(at))})
+			found = append(found, &openintentv1.RefusedSender{Sender: sender, CreatedAt: timestamppb.New(database.Time(at))})
 			return err
 		},
 	})

@@ -2,7 +2,6 @@ package agents
 
 import (
 	"encoding/json"
-	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -49,7 +48,7 @@ func (r *row) agent() (*Agent, error) {
 	a := &Agent{
 		ID:                  r.AgentID,
 		RoleID:              text(r.RoleID),
-		RoleSince:           timeOf(r.RoleSince),
+		RoleSince:           database.TimeOrZero(r.RoleSince),
 		roleAhead:           text(r.RoleAhead),
 		Name:                text(r.Name),
 		Endpoint:            text(r.Endpoint),
@@ -60,15 +59,15 @@ func (r *row) agent() (*Agent, error) {
 		Metadata:            jsonvalue.Object(r.Metadata),
 		RegisteredAt:        database.Time(r.RegisteredAt),
 		LastHeartbeatAt:     database.Time(r.LastHeartbeatAt),
-		DrainingSince:       timeOf(r.DrainingSince),
+		DrainingSince:       database.TimeOrZero(r.DrainingSince),
 		DrainTimeoutSeconds: r.DrainTimeoutSeconds,
-		DepartedAt:          timeOf(r.DepartedAt),
+		DepartedAt:          database.TimeOrZero(r.DepartedAt),
 		KeyID:               r.KeyID,
 		Version:             r.Version,
 		Note:                text(r.StatusNote),
 		refusals:            number(r.Refusals),
 		Suspicion: Suspicion{
-			SilentSince: timeOf(r.SilentSince), DeadAt: timeOf(r.PresumedDeadAt), Why: text(r.PresenceReason),
+			SilentSince: database.TimeOrZero(r.SilentSince), DeadAt: database.TimeOrZero(r.PresumedDeadAt), Why: text(r.PresenceReason),
 		},
 	}
 	return a, json.Unmarshal(r.Capabilities, &a.Capabilities)
@@ -205,11 +204,4 @@ func number(value *int64) int64 {
 		return 0
 	}
 	return *value
-}
-
-func timeOf(micros *int64) time.Time {
-	if micros == nil {
-		return time.Time{}
-	}
-	return database.Time(*micros)
 }

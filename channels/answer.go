@@ -10,6 +10,7 @@ import (
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/optional"
 )
 
 // answers returns channels of one intent in their wire form, as of the head's time. The member lists leave out agents that
@@ -71,7 +72,7 @@ func (r *Rules) toWire(
 		Status:        openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN,
 		CreatedAt:     timestamppb.New(r.CreatedAt),
 		MessageCount:  count.Messages,
-		LastMessageAt: timestampOrNil(count.LastMessageAt),
+		LastMessageAt: optional.Time(count.LastMessageAt),
 	}
 	if r.TaskID != "" {
 		channel.TaskId = proto.String(r.TaskID)
@@ -98,13 +99,6 @@ func (r *Rules) toWire(
 		channel.ClosedAt = timestamppb.New(closedAt)
 	}
 	return channel
-}
-
-func timestampOrNil(at time.Time) *timestamppb.Timestamp {
-	if at.IsZero() {
-		return nil
-	}
-	return timestamppb.New(at)
 }
 
 // historyOf reads the history option; unspecified means the default.

@@ -9,7 +9,7 @@ import (
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging"
-	"openintent/messaging/message"
+	"openintent/optional"
 )
 
 // dispositionDeferred is the only disposition that has an end.
@@ -33,7 +33,7 @@ func (s *Service) SetDisposition(
 	if req.GetUntil() != nil && req.GetDisposition() != dispositionDeferred {
 		return nil, fault.BadField("until", "only a deferred message has it; leave it out")
 	}
-	until, err := message.TimeFrom("until", req.GetUntil())
+	until, err := optional.TimeFrom("until", req.GetUntil())
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (s *Service) SetDisposition(
 		return nil, err
 	}
 	return &openintentv1.MessageDisposition{
-		MessageId: req.GetMessageId(), AgentId: c.Agent, Disposition: d.Word, Reason: message.TextOrNil(d.Reason),
-		Until: message.TimestampOrNil(d.Until), DisposedAt: timestamppb.New(d.At),
+		MessageId: req.GetMessageId(), AgentId: c.Agent, Disposition: d.Word, Reason: optional.Text(d.Reason),
+		Until: optional.Time(d.Until), DisposedAt: timestamppb.New(d.At),
 	}, nil
 }

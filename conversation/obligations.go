@@ -8,8 +8,8 @@ import (
 	"openintent/caller"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging"
-	"openintent/messaging/message"
 	"openintent/messaging/obligation"
+	"openintent/optional"
 )
 
 // DischargeObligation closes an obligation. It does not matter whether the request's time is over, or the channel closed: the discharge
@@ -43,7 +43,7 @@ func (s *Service) DischargeObligation(
 		return nil, err
 	}
 	return &openintentv1.Discharge{
-		MessageId: o.MessageID, AgentId: o.By, Note: message.TextOrNil(o.Note), DischargedAt: timestamppb.New(o.At),
+		MessageId: o.MessageID, AgentId: o.By, Note: optional.Text(o.Note), DischargedAt: timestamppb.New(o.At),
 	}, nil
 }
 

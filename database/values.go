@@ -17,6 +17,22 @@ func NullMicros(t time.Time) *int64 {
 	return &micros
 }
 
+// TimeOrZero is Time for a column that may be NULL, which is the zero time.
+func TimeOrZero(micros *int64) time.Time {
+	if micros == nil {
+		return time.Time{}
+	}
+	return Time(*micros)
+}
+
+// MicrosOrZero is Micros for a column in which 0 stands for no time.
+func MicrosOrZero(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return Micros(t)
+}
+
 // NullInt returns a number for a column that may be NULL: zero becomes NULL.
 func NullInt(n int64) *int64 {
 	if n == 0 {

@@ -12,6 +12,7 @@ import (
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/jsonvalue"
+	"openintent/optional"
 	"openintent/pages"
 )
 
@@ -182,7 +183,7 @@ func (s *Service) DeleteAccessEntry(
 
 // entryDraft reads a new entry from a request; path is the entry's place in the request.
 func entryDraft(path string, input *openintentv1.AccessEntryInput) (AccessEntry, error) {
-	expiresAt, err := moment(path+"expires_at", input.GetExpiresAt())
+	expiresAt, err := optional.TimeFrom(path+"expires_at", input.GetExpiresAt())
 	entry := AccessEntry{
 		PrincipalID:   input.GetPrincipalId(),
 		PrincipalType: PrincipalAgent,

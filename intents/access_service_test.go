@@ -17,6 +17,7 @@ import (
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 )
 
 func (h *house) mayRead(agent, intentID string) bool {
@@ -27,7 +28,7 @@ func (h *house) mayRead(agent, intentID string) bool {
 func (h *house) grant(t *testing.T, intentID, agent string, permission Permission, until time.Time) *openintentv1.AccessEntry {
 	t.Helper()
 	entry, err := h.CreateAccessEntry(asOperator(), &openintentv1.CreateAccessEntryRequest{
-		IntentId: intentID, PrincipalId: agent, Permission: openintentv1.Permission(permission), ExpiresAt: timestamp(until),
+		IntentId: intentID, PrincipalId: agent, Permission: openintentv1.Permission(permission), ExpiresAt: optional.Time(until),
 	})
 	require.NoError(t, err)
 	return entry
@@ -273,7 +274,7 @@ func TestEntriesThatCannotBe(t *testing.T) {
 		id := h.newIntent(t).GetId()
 		for _, entry := range []*openintentv1.AccessEntryInput{
 			{PrincipalId: "role:x", Permission: openintentv1.Permission_PERMISSION_READ},
-			{PrincipalId: "bob", Permission: openintentv1.Permission_PERMISSION_READ, ExpiresAt: timestamp(h.clock.Now())},
+			{PrincipalId: "bob", Permission: openintentv1.Permission_PERMISSION_READ, ExpiresAt: optional.Time(h.clock.Now())},
 			{PrincipalId: "bob", Permission: openintentv1.Permission_PERMISSION_READ, Reason: pointer("\x00")},
 			{
 				PrincipalId: "bob", Permission: openintentv1.Permission_PERMISSION_READ,

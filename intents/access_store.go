@@ -31,7 +31,7 @@ func (row accessEntryRow) entry() AccessEntry {
 		Permission:    parsePermission(row.Permission),
 		GrantedBy:     row.GrantedBy,
 		GrantedAt:     database.Time(row.GrantedAt),
-		ExpiresAt:     optionalTime(row.ExpiresAt),
+		ExpiresAt:     database.TimeOrZero(row.ExpiresAt),
 		Reason:        row.Reason,
 	}
 }

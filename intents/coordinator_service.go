@@ -11,6 +11,7 @@ import (
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/jsonvalue"
+	"openintent/optional"
 	"openintent/pages"
 )
 
@@ -91,7 +92,7 @@ func coordinatorDraft(req *openintentv1.CreateCoordinatorRequest) (Coordinator, 
 		return draft, fault.BadField("intent_id", "name the intent to coordinate.")
 	}
 	var failures [3]error
-	draft.ExpiresAt, failures[0] = moment("expires_at", req.GetExpiresAt())
+	draft.ExpiresAt, failures[0] = optional.TimeFrom("expires_at", req.GetExpiresAt())
 	draft.Guardrails, failures[1] = jsonvalue.FromStruct(req.GetGuardrails(), "guardrails")
 	draft.Metadata, failures[2] = jsonvalue.FromStruct(req.GetMetadata(), "metadata")
 	draft.Metadata = draft.Metadata.OrEmpty()
@@ -258,7 +259,7 @@ func (s *Service) CoordinatorHeartbeat(
 	}
 	return &openintentv1.CoordinatorHeartbeatResponse{
 		Status:          "ok",
-		NextHeartbeatAt: timestamp(beaten.LastHeartbeatAt.Add(beaten.HeartbeatInterval)),
+		NextHeartbeatAt: optional.Time(beaten.LastHeartbeatAt.Add(beaten.HeartbeatInterval)),
 	}, nil
 }
 

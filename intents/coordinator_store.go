@@ -42,7 +42,7 @@ func (row coordinatorRow) coordinator(intentID string) *Coordinator {
 		HeartbeatInterval: time.Duration(row.HeartbeatIntervalSeconds) * time.Second,
 		LastHeartbeatAt:   database.Time(row.LastHeartbeatAt),
 		GrantedAt:         database.Time(row.GrantedAt),
-		ExpiresAt:         optionalTime(row.ExpiresAt),
+		ExpiresAt:         database.TimeOrZero(row.ExpiresAt),
 		Metadata:          jsonvalue.Object(row.Metadata),
 	}
 }

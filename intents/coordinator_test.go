@@ -9,6 +9,7 @@ import (
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 )
 
 // coordinate makes an agent the coordinator of ann's intent, with a heartbeat each minute.
@@ -81,7 +82,7 @@ func TestCreateCoordinatorRefuses(t *testing.T) {
 			"its scope":     {IntentId: &id, Scope: openintentv1.CoordinatorScope_COORDINATOR_SCOPE_PORTFOLIO.Enum()},
 			"two agents":    {IntentId: &id, AgentId: pointer("a"), CoordinatorId: pointer("b")},
 			"no agent":      {IntentId: &id, AgentId: pointer("role:x")},
-			"the past":      {IntentId: &id, ExpiresAt: timestamp(h.clock.Now())},
+			"the past":      {IntentId: &id, ExpiresAt: optional.Time(h.clock.Now())},
 			"U+0000":        {IntentId: &id, Role: pointer("\x00")},
 			"no supervisor": {IntentId: &id, SupervisorId: pointer("\x00")},
 		} {
@@ -160,7 +161,7 @@ func TestAnExpiredCoordinatorIsOver(t *testing.T) {
 		h.closeList(t, id)
 		until := h.clock.Now().Add(time.Minute)
 		made, err := h.CreateCoordinator(as("ann"), &openintentv1.CreateCoordinatorRequest{
-			IntentId: &id, AgentId: pointer("bob"), ExpiresAt: timestamp(until),
+			IntentId: &id, AgentId: pointer("bob"), ExpiresAt: optional.Time(until),
 		})
 		require.NoError(t, err)
 		h.clock.Set(until.Add(-time.Microsecond))

@@ -7,6 +7,7 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 	"openintent/pages"
 )
 
@@ -17,7 +18,7 @@ func (s *Service) ListEvents(
 	l := eventList{
 		eventType: req.GetEventType(), descending: req.AfterSequence == nil, offset: int64(req.GetOffset()), lookAt: int64(s.looking.candidates),
 	}
-	since, err := moment("since", req.GetSince())
+	since, err := optional.TimeFrom("since", req.GetSince())
 	if err := firstOf(err, caller.CheckText("event_type", l.eventType)); err != nil {
 		return nil, err
 	}

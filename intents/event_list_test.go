@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 )
 
 func TestListEvents(t *testing.T) {
@@ -32,7 +33,7 @@ func TestListEvents(t *testing.T) {
 			"of a type":         {&openintentv1.ListEventsRequest{EventType: pointer("type1")}, []int64{5, 3}},
 			"after a time":      {&openintentv1.ListEventsRequest{Since: all[3].GetCreatedAt()}, []int64{6, 5}},
 			"just before a time": {
-				&openintentv1.ListEventsRequest{Since: timestamp(all[3].GetCreatedAt().AsTime().Add(-time.Microsecond))},
+				&openintentv1.ListEventsRequest{Since: optional.Time(all[3].GetCreatedAt().AsTime().Add(-time.Microsecond))},
 				[]int64{6, 5, 4},
 			},
 		} {

@@ -2,7 +2,6 @@ package intents
 
 import (
 	"encoding/json"
-	"time"
 
 	"openintent/database"
 	"openintent/jsonvalue"
@@ -163,12 +162,4 @@ func hasUnmet(tx *database.Tx, intentID string, dependsOn []string) (bool, error
 		"SELECT count(*)"+intentTables+" WHERE (i.parent_intent_id = ? OR "+condition+") AND h.status <> ?",
 		intentID, argument, string(StatusCompleted)))
 	return unmet > 0, err
-}
-
-// optionalTime reads a time from the store; NULL becomes the zero time.
-func optionalTime(micros *int64) time.Time {
-	if micros == nil {
-		return time.Time{}
-	}
-	return database.Time(*micros)
 }

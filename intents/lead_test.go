@@ -13,6 +13,7 @@ import (
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 )
 
 func TestTheTimeOfADecision(t *testing.T) {
@@ -60,7 +61,7 @@ func TestAccessFollowsTheClockOnALogAhead(t *testing.T) {
 		require.Equal(t, "access_expired", types[len(types)-1])
 		_, err = h.CreateAccessEntry(as("ann"), &openintentv1.CreateAccessEntryRequest{
 			IntentId: id, PrincipalId: "eve", Permission: openintentv1.Permission_PERMISSION_READ,
-			ExpiresAt: timestamp(h.clock.Now()),
+			ExpiresAt: optional.Time(h.clock.Now()),
 		})
 		faulttest.Require(t, err, fault.Invalid, "INVALID_FIELD")
 	})

@@ -89,7 +89,7 @@ func (s *Service) loadRules(tx *database.Tx, intentNos []int64) (map[int64]*Rule
 				if err := row.Scan(&intentNo, &principal, &permission, &grantedBy, &expiresAt); err != nil {
 					return err
 				}
-				entry := AccessEntry{Permission: parsePermission(permission), GrantedBy: grantedBy, ExpiresAt: optionalTime(expiresAt)}
+				entry := AccessEntry{Permission: parsePermission(permission), GrantedBy: grantedBy, ExpiresAt: database.TimeOrZero(expiresAt)}
 				entries := of(intentNo).entries
 				entries[principal] = append(entries[principal], entry)
 				return nil
@@ -127,7 +127,7 @@ func scanRight(row database.Row) (c Coordinator, err error) {
 	var expiresAt *int64
 	err = row.Scan(&c.IntentNo, &c.AgentID, &c.Status, &interval, &lastHeartbeatAt, &expiresAt)
 	c.HeartbeatInterval = time.Duration(interval) * time.Second
-	c.LastHeartbeatAt, c.ExpiresAt = database.Time(lastHeartbeatAt), optionalTime(expiresAt)
+	c.LastHeartbeatAt, c.ExpiresAt = database.Time(lastHeartbeatAt), database.TimeOrZero(expiresAt)
 	return c, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"openintent/database"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 	"openintent/pages"
 )
 
@@ -121,7 +122,7 @@ func verificationMessage(intentID string, check *chainCheck) *openintentv1.Verif
 		EventCount:    check.count,
 		FirstSequence: check.first,
 		LastSequence:  check.last,
-		LastEventHash: nullable(check.lastHash),
+		LastEventHash: optional.Text(check.lastHash),
 		ChainValid:    check.linked,
 		Valid:         check.breakCount == 0,
 		BreakCount:    check.breakCount,
@@ -135,7 +136,7 @@ func verificationMessage(intentID string, check *chainCheck) *openintentv1.Verif
 		response.Events = append(response.Events, &openintentv1.VerifiedEvent{
 			Sequence:          outcome.sequence,
 			EventHash:         outcome.hash,
-			PreviousEventHash: nullable(outcome.previousHash),
+			PreviousEventHash: optional.Text(outcome.previousHash),
 			Verified:          outcome.verified,
 		})
 	}

@@ -3,11 +3,9 @@ package intents
 import (
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 	"openintent/pages"
 )
 
@@ -86,11 +84,11 @@ func intentMessage(intent *Intent) (*openintentv1.Intent, error) {
 		State:            state,
 		Confidence:       intent.Confidence,
 		Version:          intent.Version,
-		ParentIntentId:   nullable(intent.ParentID),
+		ParentIntentId:   optional.Text(intent.ParentID),
 		DependsOn:        intent.DependsOn,
 		GovernancePolicy: governance,
-		CreatedAt:        timestamp(intent.CreatedAt),
-		UpdatedAt:        timestamp(intent.UpdatedAt),
+		CreatedAt:        optional.Time(intent.CreatedAt),
+		UpdatedAt:        optional.Time(intent.UpdatedAt),
 	}, nil
 }
 
@@ -100,7 +98,7 @@ func assignmentMessage(a Assignment) *openintentv1.Assignment {
 		IntentId:   a.IntentID,
 		AgentId:    a.AgentID,
 		Role:       a.Role,
-		AssignedAt: timestamp(a.AssignedAt),
+		AssignedAt: optional.Time(a.AssignedAt),
 	}
 }
 
@@ -120,13 +118,13 @@ func (e *Event) ToWire() (*openintentv1.Event, error) {
 		EventType:         e.Type,
 		Actor:             e.Actor,
 		Payload:           payload,
-		CreatedAt:         timestamp(e.CreatedAt),
+		CreatedAt:         optional.Time(e.CreatedAt),
 		Sequence:          e.Sequence,
-		PreviousEventHash: nullable(e.PreviousHash),
+		PreviousEventHash: optional.Text(e.PreviousHash),
 		EventHash:         e.Hash,
 		Proof:             proof,
-		TraceId:           nullable(e.TraceID),
-		ParentEventId:     nullable(e.ParentEventID),
+		TraceId:           optional.Text(e.TraceID),
+		ParentEventId:     optional.Text(e.ParentEventID),
 	}, nil
 }
 
@@ -150,8 +148,8 @@ func entryMessage(intentID string, entry AccessEntry) *openintentv1.AccessEntry 
 		PrincipalType: principalNumbers[entry.PrincipalType],
 		Permission:    openintentv1.Permission(entry.Permission),
 		GrantedBy:     entry.GrantedBy,
-		GrantedAt:     timestamp(entry.GrantedAt),
-		ExpiresAt:     timestamp(entry.ExpiresAt),
+		GrantedAt:     optional.Time(entry.GrantedAt),
+		ExpiresAt:     optional.Time(entry.ExpiresAt),
 		Reason:        entry.Reason,
 	}
 }
@@ -191,35 +189,9 @@ func coordinatorMessage(c *Coordinator, now time.Time) (*openintentv1.Coordinato
 		Status:                   coordinatorStatusNumbers[c.StatusAt(now)],
 		Guardrails:               guardrails,
 		HeartbeatIntervalSeconds: int32(c.HeartbeatInterval / time.Second),
-		LastHeartbeatAt:          timestamp(c.LastHeartbeatAt),
-		GrantedAt:                timestamp(c.GrantedAt),
-		ExpiresAt:                timestamp(c.ExpiresAt),
+		LastHeartbeatAt:          optional.Time(c.LastHeartbeatAt),
+		GrantedAt:                optional.Time(c.GrantedAt),
+		ExpiresAt:                optional.Time(c.ExpiresAt),
 		Metadata:                 metadata,
 	}, nil
-}
-
-// timestamp returns null for the zero time.
-func timestamp(at time.Time) *timestamppb.Timestamp {
-	if at.IsZero() {
-		return nil
-	}
-	return timestamppb.New(at)
-}
-
-// moment reads a time with the precision of the store; null becomes the zero time.
-func moment(field string, stamp *timestamppb.Timestamp) (time.Time, error) {
-	switch {
-	case stamp == nil:
-		return time.Time{}, nil
-	case !stamp.IsValid():
-		return time.Time{}, fault.BadField(field, "a time lies between the years 1 and 9999.")
-	}
-	return stamp.AsTime().Truncate(time.Microsecond), nil
-}
-
-func nullable(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }

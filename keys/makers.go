@@ -146,7 +146,7 @@ func fatesOf(tx *database.Tx, makers []string) (map[string]fate, error) {
 			var id string
 			var revokedAt, expiresAt *int64
 			err := row.Scan(&id, &revokedAt, &expiresAt)
-			fates[id] = fate{timeOf(revokedAt), timeOf(expiresAt)}
+			fates[id] = fate{database.TimeOrZero(revokedAt), database.TimeOrZero(expiresAt)}
 			return err
 		},
 	})

@@ -58,11 +58,11 @@ func (r *row) key() (*Key, error) {
 		},
 		Digest:    Digest(r.Digest),
 		CreatedAt: database.Time(r.CreatedAt), CreatedBy: r.CreatedBy,
-		ExpiresAt: timeOf(r.ExpiresAt), LastUsedAt: timeOf(r.LastUsedAt), RevokedAt: timeOf(r.RevokedAt),
+		ExpiresAt: database.TimeOrZero(r.ExpiresAt), LastUsedAt: database.TimeOrZero(r.LastUsedAt), RevokedAt: database.TimeOrZero(r.RevokedAt),
 		Version: r.Version,
 	}
 	if r.FormerDigest != nil {
-		k.Former = &Former{Digest: Digest(r.FormerDigest), ExpiresAt: timeOf(r.FormerExpiresAt)}
+		k.Former = &Former{Digest: Digest(r.FormerDigest), ExpiresAt: database.TimeOrZero(r.FormerExpiresAt)}
 	}
 	if r.ChannelID != nil {
 		k.Invite = &Invite{
@@ -192,11 +192,4 @@ func read(tx *database.Tx, query *gorm.DB) ([]*Key, error) {
 		return nil, err
 	}
 	return keys, addMakers(tx, keys)
-}
-
-func timeOf(micros *int64) time.Time {
-	if micros == nil {
-		return time.Time{}
-	}
-	return database.Time(*micros)
 }

@@ -12,6 +12,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
+	"openintent/optional"
 	"openintent/pages"
 )
 
@@ -74,16 +75,16 @@ func (r record) toWire() *openintentv1.MessageDelivery {
 	return &openintentv1.MessageDelivery{
 		AgentId:          r.agent,
 		Status:           r.status(),
-		StoredAt:         message.TimestampOrNil(r.stored),
-		OfferedAt:        message.TimestampOrNil(r.offered),
-		ReadAt:           message.TimestampOrNil(r.read),
-		AnsweredAt:       message.TimestampOrNil(r.answered),
-		ExpiredAt:        message.TimestampOrNil(r.expired),
-		DeadLetteredAt:   message.TimestampOrNil(r.deadLettered),
-		DeadLetterReason: message.TextOrNil(r.deadLetterReason),
-		SurfacedAt:       message.TimestampOrNil(r.surfaced),
-		Disposition:      message.TextOrNil(r.disposition.word),
-		DisposedAt:       message.TimestampOrNil(r.disposition.at),
+		StoredAt:         optional.Time(r.stored),
+		OfferedAt:        optional.Time(r.offered),
+		ReadAt:           optional.Time(r.read),
+		AnsweredAt:       optional.Time(r.answered),
+		ExpiredAt:        optional.Time(r.expired),
+		DeadLetteredAt:   optional.Time(r.deadLettered),
+		DeadLetterReason: optional.Text(r.deadLetterReason),
+		SurfacedAt:       optional.Time(r.surfaced),
+		Disposition:      optional.Text(r.disposition.word),
+		DisposedAt:       optional.Time(r.disposition.at),
 	}
 }
 

@@ -2,7 +2,6 @@ package messaging
 
 import (
 	"context"
-	"time"
 
 	"openintent/agents"
 	"openintent/database"
@@ -202,12 +201,4 @@ func presenceIn(presences map[string]agents.Presence, agent string) agents.Prese
 	presence := presences[agent]
 	presence.AgentID = agent
 	return presence
-}
-
-// microsOrZero returns a time in microseconds, and 0 for none.
-func microsOrZero(at time.Time) int64 {
-	if at.IsZero() {
-		return 0
-	}
-	return database.Micros(at)
 }

@@ -325,7 +325,7 @@ func (k *keptReach) readWhole(ctx context.Context) (again bool, err error) {
 		if no := state.IntentNo; !state.Purged {
 			order = append(order, no)
 			later[no] = intentState{
-				lastPosition: state.LastPosition, lastAt: state.LastAt, ruling: ruling{state.Epoch, reached.Spoken[no], microsOrZero(reached.Listed[no])},
+				lastPosition: state.LastPosition, lastAt: state.LastAt, ruling: ruling{state.Epoch, reached.Spoken[no], database.MicrosOrZero(reached.Listed[no])},
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func (k *keptReach) prepareLater(
 // learn takes what the statements have read.
 func (s *laterState) learn(intentNo int64) {
 	if s.part != nil {
-		s.sent, s.listedAt = s.part.Spoken[intentNo], microsOrZero(s.part.Listed[intentNo])
+		s.sent, s.listedAt = s.part.Spoken[intentNo], database.MicrosOrZero(s.part.Listed[intentNo])
 	}
 }
 

@@ -3,15 +3,12 @@ package messaging
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )
 
@@ -70,17 +67,4 @@ func TestALoweredBoundDeletesWhatIsEvicted(t *testing.T) {
 		h.sweep(t)
 		require.Equal(t, kept, h.rows(t, "messages", "intent_no = ?", h.key(t, id).IntentNo))
 	})
-}
-
-func TestTimesThatCannotBeSaidAreRefused(t *testing.T) {
-	for _, at := range []*timestamppb.Timestamp{{Seconds: 1 << 62}, {Seconds: 300_000_000_000}, {Nanos: -1}} {
-		_, err := message.TimeFrom("expires_at", at)
-		require.ErrorContains(t, err, "years 1 to 9999")
-	}
-	at, err := message.TimeFrom("expires_at", nil)
-	require.NoError(t, err)
-	require.True(t, at.IsZero())
-	at, err = message.TimeFrom("expires_at", timestamppb.New(time.Unix(5, 1999)))
-	require.NoError(t, err)
-	require.Equal(t, time.Unix(5, 1000).UTC(), at)
 }

@@ -12,6 +12,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/message"
 	"openintent/messaging/writing"
+	"openintent/optional"
 )
 
 // SendMessage sends a message on a channel.
@@ -120,7 +121,7 @@ func setExpiry(d *writing.Draft, req expiring) (err error) {
 	if d.Timeout > 0 && req.GetExpiresAt() != nil {
 		return fault.BadField("expires_in_seconds", "it says what expires_at says; give only one of them")
 	}
-	d.ExpiresAt, err = message.TimeFrom("expires_at", req.GetExpiresAt())
+	d.ExpiresAt, err = optional.TimeFrom("expires_at", req.GetExpiresAt())
 	return err
 }
 

@@ -9,7 +9,7 @@ import (
 	"openintent/fault"
 	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/messaging/message"
+	"openintent/optional"
 )
 
 // Whoever has no access to the intent cannot be addressed there: the message would never be seen.
@@ -65,7 +65,7 @@ func TestATargetsAccessRunsOut(t *testing.T) {
 		until := h.clock.Now().Add(time.Minute)
 		_, err := h.intents.CreateAccessEntry(asOperator(), &openintentv1.CreateAccessEntryRequest{
 			IntentId: intentID, PrincipalId: "bob", Permission: openintentv1.Permission_PERMISSION_READ,
-			ExpiresAt: message.TimestampOrNil(until),
+			ExpiresAt: optional.Time(until),
 		})
 		require.NoError(t, err)
 		for range 3 {

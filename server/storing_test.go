@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
@@ -62,7 +61,7 @@ func TestReadyzIsNotAboutABusyDatabase(t *testing.T) {
 		failure := error(nil)
 		db := databasetest.Open(t, database.Config{URL: url, Hooks: database.Hooks{BeforeCommit: func(context.Context) error { return failure }}})
 		stores := newStoring(db, health.NewServer(), slog.New(slog.DiscardHandler))
-		busy := &pgconn.PgError{Code: "55P03", Message: "a lock is not available"}
+		busy := databasetest.Busy()
 		require.True(t, database.IsBusy(busy))
 		failure = busy
 		require.NoError(t, stores.turn(t.Context()))

@@ -17,11 +17,9 @@ func (s *subscription) storedProgress() storedProgress {
 	return storedProgress{
 		lastNumber: s.lastNumber, offeredThrough: s.offeredThrough, reservedThrough: s.reservedThrough,
 		abandoned: abandonedText(s.abandoned), consumer: s.consumer, lastError: s.lastError,
-		consumerUntil: microsOrZero(s.consumerUntil), postAt: microsOrZero(s.postAt),
+		consumerUntil: database.MicrosOrZero(s.consumerUntil), postAt: database.MicrosOrZero(s.postAt),
 	}
 }
-
-func microsOrZero(at time.Time) int64 { return orZero(database.NullMicros(at)) }
 
 // storeChanges sends what was decided about subscriptions with the commit: a few statements for all of them.
 func storeChanges(tx *database.Tx, changes []*change) {

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 
-	"openintent/messaging/message"
 	"openintent/messaging/reading"
+	"openintent/optional"
 
 	"github.com/oklog/ulid/v2"
 
@@ -68,7 +68,7 @@ func (s *Service) draft(
 		return nil, err
 	}
 	draft.including(req.GetInclude())
-	if draft.expiresAt, err = message.TimeFrom("expires_at", req.GetExpiresAt()); err != nil {
+	if draft.expiresAt, err = optional.TimeFrom("expires_at", req.GetExpiresAt()); err != nil {
 		return nil, err
 	}
 	if !draft.expiresAt.IsZero() && !draft.expiresAt.After(s.db.Now()) {

@@ -51,7 +51,7 @@ func scanDelivery(row database.Row, further ...any) (delivery, error) {
 	}
 	d.sources, err = sourcesFrom(stored)
 	d.channelNo, d.reason = orZero(channelNo), orZero(reason)
-	d.dueAt, d.givenUpAt, d.deadAt = timeOf(dueAt), timeOf(givenUpAt), timeOf(deadAt)
+	d.dueAt, d.givenUpAt, d.deadAt = database.TimeOrZero(dueAt), database.TimeOrZero(givenUpAt), database.TimeOrZero(deadAt)
 	return d, err
 }
 

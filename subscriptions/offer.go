@@ -62,7 +62,7 @@ func (o *offering) prepare(tx *database.Tx, no int64, limit int) []database.Stat
 			var next *int64
 			var overdue int64
 			err := row.Scan(&o.unfinished, &o.outstanding, &next, &overdue)
-			o.next, o.overdue = timeOf(next), overdue > 0
+			o.next, o.overdue = database.TimeOrZero(next), overdue > 0
 			return err
 		},
 	}}

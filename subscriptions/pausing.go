@@ -6,6 +6,7 @@ import (
 	"openintent/caller"
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 )
 
 // A webhook receives without showing a key. So a subscription with a webhook has a maker, and it is paused while the maker's key has ended:
@@ -101,9 +102,9 @@ func (s *Service) addMaker(wire *openintentv1.Subscription, sub *subscription, p
 		return
 	}
 	if s.shown != nil {
-		wire.MadeBy = textOrNil(s.shown(maker, sub.madeBySubject))
+		wire.MadeBy = optional.Text(s.shown(maker, sub.madeBySubject))
 	}
-	wire.PausedReason = textOrNil(paused[maker])
+	wire.PausedReason = optional.Text(paused[maker])
 }
 
 // PostedBy returns the ids of subscriptions that a maker made and that post, up to a limit and in their order.

@@ -3,7 +3,6 @@ package subscriptions
 import (
 	"encoding/json"
 	"strings"
-	"time"
 
 	"openintent/caller"
 	"openintent/database"
@@ -43,8 +42,8 @@ func scanSubscription(row database.Row, further ...any) (*subscription, error) {
 	s.filter.MessageType, s.filter.CorrelationID = message.Type(orZero(messageType)), orZero(correlationID)
 	s.webhookURL, s.secret, s.lastError = orZero(webhookURL), orZero(secret), orZero(lastError)
 	s.madeByKey, s.madeBySubject = orZero(madeByKey), orZero(madeBySubject)
-	s.consumer, s.consumerUntil, s.postAt = orZero(consumer), timeOf(consumerUntil), timeOf(postAt)
-	s.createdAt, s.expiresAt, s.endedAt = database.Time(createdAt), timeOf(expiresAt), timeOf(endedAt)
+	s.consumer, s.consumerUntil, s.postAt = orZero(consumer), database.TimeOrZero(consumerUntil), database.TimeOrZero(postAt)
+	s.createdAt, s.expiresAt, s.endedAt = database.Time(createdAt), database.TimeOrZero(expiresAt), database.TimeOrZero(endedAt)
 	s.including(strings.FieldsFunc(include, func(c rune) bool { return c == ',' }))
 	if s.scope, err = caller.ScopeFrom(scope); err != nil {
 		return nil, err
@@ -62,13 +61,6 @@ func orZero[T any](value *T) T {
 		return zero
 	}
 	return *value
-}
-
-func timeOf(micros *int64) time.Time {
-	if micros == nil {
-		return time.Time{}
-	}
-	return database.Time(*micros)
 }
 
 // prepareSubscription returns the statement that reads one subscription, and a function that returns the subscription after the

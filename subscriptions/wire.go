@@ -1,9 +1,8 @@
 package subscriptions
 
 import (
-	"time"
-
 	"openintent/messaging/reading"
+	"openintent/optional"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -17,22 +16,22 @@ func (s summary) toWire(active bool) *openintentv1.Subscription {
 		Id:                  s.id,
 		Name:                s.name,
 		SubscriberId:        s.subscriber,
-		IntentId:            textOrNil(s.intentID),
-		ChannelId:           textOrNil(s.channelID),
+		IntentId:            optional.Text(s.intentID),
+		ChannelId:           optional.Text(s.channelID),
 		EventTypes:          s.filter.EventTypes,
-		CorrelationId:       textOrNil(s.filter.CorrelationID),
-		WebhookUrl:          textOrNil(s.webhookURL),
+		CorrelationId:       optional.Text(s.filter.CorrelationID),
+		WebhookUrl:          optional.Text(s.webhookURL),
 		UseEndpoint:         s.useEndpoint,
 		Active:              active,
 		AcknowledgeSeconds:  int32(s.acknowledgeSeconds),
 		MaxAttempts:         int32(s.maxAttempts),
 		CreatedAt:           timestamppb.New(s.createdAt),
-		ExpiresAt:           timestampOrNil(s.expiresAt),
+		ExpiresAt:           optional.Time(s.expiresAt),
 		AcknowledgedThrough: s.acknowledgedThrough,
 		LastNumber:          s.lastNumber,
 		OutstandingCount:    s.outstanding,
 		DeadLetterCount:     s.dead,
-		LastError:           textOrNil(s.lastError),
+		LastError:           optional.Text(s.lastError),
 		Include:             s.include,
 	}
 	if s.compose {
@@ -83,18 +82,4 @@ func (st *deliveryStream) toSend(d delivery, entry *reading.Entry) (*openintentv
 	wire, err := toWire(st.sub, delivery{number: d.number, attempts: d.attempts}, nil)
 	wire.ProtoReflect().SetUnknown(shared)
 	return wire, err
-}
-
-func textOrNil(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
-func timestampOrNil(at time.Time) *timestamppb.Timestamp {
-	if at.IsZero() {
-		return nil
-	}
-	return timestamppb.New(at)
 }

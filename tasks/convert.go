@@ -1,15 +1,13 @@
 package tasks
 
 import (
-	"time"
-
 	"google.golang.org/protobuf/types/known/structpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"openintent/database"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/jsonvalue"
+	"openintent/optional"
 )
 
 var statusMessages = map[Status]openintentv1.TaskStatus{
@@ -54,9 +52,9 @@ func message(t *Task) (*openintentv1.Task, error) {
 		Attempt:              int32(t.Attempt),
 		MaxAttempts:          int32(t.MaxAttempts),
 		BlockedReason:        database.NullText(t.BlockedReason),
-		CreatedAt:            timestamp(t.CreatedAt),
-		StartedAt:            timestamp(t.StartedAt),
-		CompletedAt:          timestamp(t.CompletedAt),
+		CreatedAt:            optional.Time(t.CreatedAt),
+		StartedAt:            optional.Time(t.StartedAt),
+		CompletedAt:          optional.Time(t.CompletedAt),
 	}
 	if t.TimeoutSeconds != nil {
 		limit := int32(*t.TimeoutSeconds)
@@ -148,11 +146,4 @@ func errorText(value *structpb.Value) ([]byte, error) {
 		return valueText(value, "error")
 	}
 	return nil, fault.BadField("error", "must be a text or an object.")
-}
-
-func timestamp(t time.Time) *timestamppb.Timestamp {
-	if t.IsZero() {
-		return nil
-	}
-	return timestamppb.New(t)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/oklog/ulid/v2"
 	"gorm.io/gorm"
@@ -101,8 +100,8 @@ func (r *row) task() (*Task, error) {
 		Error:          r.Error,
 		Metadata:       jsonvalue.Object(r.Metadata),
 		CreatedAt:      database.Time(r.CreatedAt),
-		StartedAt:      timeOf(r.StartedAt),
-		CompletedAt:    timeOf(r.CompletedAt),
+		StartedAt:      database.TimeOrZero(r.StartedAt),
+		CompletedAt:    database.TimeOrZero(r.CompletedAt),
 	}
 	return t, json.Unmarshal(r.CapabilitiesRequired, &t.CapabilitiesRequired)
 }
@@ -340,13 +339,6 @@ func text(value *string) string {
 		return ""
 	}
 	return *value
-}
-
-func timeOf(micros *int64) time.Time {
-	if micros == nil {
-		return time.Time{}
-	}
-	return database.Time(*micros)
 }
 
 // IntentOf returns the id of a task's intent, and "" for an id that no task has.

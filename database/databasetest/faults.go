@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"openintent/database"
 )
 
@@ -82,3 +84,6 @@ func KillConnections(tb testing.TB, url string) int {
 	}
 	return killed
 }
+
+// Busy returns an error as PostgreSQL gives it while others hold a lock for too long; database.IsBusy recognizes it.
+func Busy() error { return &pgconn.PgError{Code: "55P03", Message: "a lock is not available"} }

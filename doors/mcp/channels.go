@@ -13,6 +13,7 @@ import (
 	"openintent/doors"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 )
 
 const (
@@ -137,7 +138,7 @@ func (l *channelList) all(ctx context.Context, at listPlace) error {
 		}
 	}
 	page, err := l.s.caller.Intents.ListIntents(ctx, &openintentv1.ListIntentsRequest{
-		Limit: new(int32(intentsLooked)), Cursor: optional(at.Intents),
+		Limit: new(int32(intentsLooked)), Cursor: optional.Text(at.Intents),
 	})
 	if err != nil {
 		return err
@@ -203,7 +204,7 @@ func (l *channelList) intent(ctx context.Context, intent *openintentv1.Intent, f
 		l.pages--
 		page, err := l.s.caller.Channels.ListChannels(ctx, &openintentv1.ListChannelsRequest{
 			IntentId: intent.GetId(), Status: openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN.Enum(),
-			Limit: new(int32(free)), Cursor: optional(cursor),
+			Limit: new(int32(free)), Cursor: optional.Text(cursor),
 		})
 		if gone(err) {
 			return "", true, nil
@@ -249,12 +250,4 @@ func over(i *openintentv1.Intent) bool {
 // gone reports whether an error says that the caller does not see something, or not any more.
 func gone(err error) bool {
 	return status.Code(err) == codes.NotFound || status.Code(err) == codes.PermissionDenied
-}
-
-// optional returns a text as the contract takes one that may be absent.
-func optional(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }

@@ -9,6 +9,7 @@ import (
 	"openintent/doors"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 )
 
 const (
@@ -75,7 +76,7 @@ type channelAnswer struct {
 // readPart shows what came after a message or a time, or else the newest messages.
 func (s *session) readPart(ctx context.Context, given readArguments) (any, error) {
 	page, err := s.caller.Messages.ListMessages(ctx, &openintentv1.ListMessagesRequest{
-		ChannelId: given.Channel, Since: optional(given.Since), Limit: limit(given.Limit),
+		ChannelId: given.Channel, Since: optional.Text(given.Since), Limit: limit(given.Limit),
 	})
 	if err != nil {
 		return nil, err
@@ -143,7 +144,7 @@ func (s *session) readThread(ctx context.Context, given readArguments) (any, err
 	}
 	shows := cmp.Or(given.Limit, new(int32(threadMessages)))
 	thread, err := s.caller.Messages.GetThread(ctx, &openintentv1.GetThreadRequest{
-		ChannelId: message.GetChannelId(), MessageId: message.GetId(), Limit: shows, Cursor: optional(given.Since),
+		ChannelId: message.GetChannelId(), MessageId: message.GetId(), Limit: shows, Cursor: optional.Text(given.Since),
 	})
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"openintent/doors"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 )
 
 const (
@@ -30,7 +31,7 @@ func (s *session) search(ctx context.Context, given readArguments) (any, error) 
 		return nil, fault.BadField("message", "goes without query; query looks everywhere, in a channel, or in a thread.")
 	}
 	request := &openintentv1.SearchMessagesRequest{
-		Q: given.Query, ChannelId: optional(given.Channel), Cursor: optional(given.Since), Limit: cmp.Or(given.Limit, new(int32(foundShown))),
+		Q: given.Query, ChannelId: optional.Text(given.Channel), Cursor: optional.Text(given.Since), Limit: cmp.Or(given.Limit, new(int32(foundShown))),
 	}
 	if given.Thread != "" {
 		message, err := s.message(ctx, given.Thread)

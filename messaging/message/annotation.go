@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 )
 
 // AnnotationType says what happened to a message.
@@ -91,9 +92,9 @@ func (a *Annotation) ToWire() *openintentv1.Annotation {
 	wire := &openintentv1.Annotation{
 		Type: string(a.Type), Position: a.Position, MessageId: a.MessageID, ChannelId: a.ChannelID, AgentId: a.AgentID,
 		CreatedAt: timestamppb.New(a.CreatedAt),
-		Change:    TextOrNil(d.Change), Signal: TextOrNil(d.Signal), Note: TextOrNil(d.Note), Eta: TextOrNil(d.ETA),
-		ExpiresAt: TimestampOrNil(d.ExpiresAt), Reason: TextOrNil(d.Reason), Disposition: TextOrNil(d.Disposition),
-		Until: TimestampOrNil(d.Until),
+		Change:    optional.Text(d.Change), Signal: optional.Text(d.Signal), Note: optional.Text(d.Note), Eta: optional.Text(d.ETA),
+		ExpiresAt: optional.Time(d.ExpiresAt), Reason: optional.Text(d.Reason), Disposition: optional.Text(d.Disposition),
+		Until: optional.Time(d.Until),
 	}
 	if d.Revision != 0 {
 		revision := int32(d.Revision)

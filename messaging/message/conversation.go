@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 )
 
 // Priority says how urgent a sender finds its message. Empty counts as normal.
@@ -255,10 +256,10 @@ func (c *Conversation) fill(wire *openintentv1.Message) {
 	if c == nil {
 		return
 	}
-	wire.ParentId, wire.ThreadId = TextOrNil(c.ParentID), TextOrNil(c.ThreadID)
-	wire.Subject, wire.Kind, wire.TaskId = TextOrNil(c.Subject), TextOrNil(c.Kind), TextOrNil(c.TaskID)
+	wire.ParentId, wire.ThreadId = optional.Text(c.ParentID), optional.Text(c.ThreadID)
+	wire.Subject, wire.Kind, wire.TaskId = optional.Text(c.Subject), optional.Text(c.Kind), optional.Text(c.TaskID)
 	wire.Mentions, wire.Collect, wire.Obligation = c.Mentions, c.Collect.toWire(), c.Obligation.toWire()
-	wire.EditedAt, wire.DeletedAt = TimestampOrNil(c.EditedAt), TimestampOrNil(c.DeletedAt)
+	wire.EditedAt, wire.DeletedAt = optional.Time(c.EditedAt), optional.Time(c.DeletedAt)
 	if c.Priority != "" {
 		wire.Priority = c.Priority.ToWire().Enum()
 	}

@@ -2,6 +2,7 @@ package message
 
 import (
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 )
 
 // Obligation makes a request stay open until its author, the delegate or the operator discharges it. This is what the request's
@@ -29,7 +30,7 @@ func (o *Obligation) toWire() *openintentv1.Obligation {
 	if o == nil {
 		return nil
 	}
-	return &openintentv1.Obligation{Blocks: o.Blocks, Delegate: TextOrNil(o.Delegate)}
+	return &openintentv1.Obligation{Blocks: o.Blocks, Delegate: optional.Text(o.Delegate)}
 }
 
 // Word returns what the obligation blocks, as clients know it in JSON.

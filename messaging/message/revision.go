@@ -9,6 +9,7 @@ import (
 
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/jsonvalue"
+	"openintent/optional"
 )
 
 // Revision is what the content of a message was from one edit to the next. The first one is what was sent.
@@ -123,7 +124,7 @@ func (r Revision) ToWire() (*openintentv1.MessageRevision, error) {
 	}
 	metadata, err := r.Metadata.OrEmpty().Struct()
 	return &openintentv1.MessageRevision{
-		Revision: int32(r.Number), Payload: payload, Metadata: metadata, Subject: TextOrNil(r.Subject), Mentions: r.Mentions,
+		Revision: int32(r.Number), Payload: payload, Metadata: metadata, Subject: optional.Text(r.Subject), Mentions: r.Mentions,
 		CreatedAt: timestamppb.New(r.CreatedAt),
 	}, err
 }

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 )
 
 var typesOnTheWire = map[Type]openintentv1.MessageType{
@@ -96,15 +96,15 @@ func (m *Message) WireWith(content Content, now time.Time) *openintentv1.Message
 		Id:            m.ID,
 		ChannelId:     m.ChannelID,
 		Sender:        m.Sender,
-		To:            TextOrNil(m.Target),
+		To:            optional.Text(m.Target),
 		MessageType:   typesOnTheWire[m.Type],
-		CorrelationId: TextOrNil(m.CorrelationID),
+		CorrelationId: optional.Text(m.CorrelationID),
 		Payload:       content.Payload,
 		Metadata:      content.Metadata,
 		Status:        statusesOnTheWire[m.Status(now)],
 		CreatedAt:     timestamppb.New(m.CreatedAt),
-		ExpiresAt:     TimestampOrNil(m.ExpiresAt),
-		ReadAt:        TimestampOrNil(m.ReadAt),
+		ExpiresAt:     optional.Time(m.ExpiresAt),
+		ReadAt:        optional.Time(m.ReadAt),
 	}
 	m.Conversation.fill(wire)
 	return wire
@@ -129,32 +129,4 @@ func ToWireWithoutContents(messages []*Message, now time.Time) []*openintentv1.M
 		wire[i] = m.WireWith(Content{}, now)
 	}
 	return wire
-}
-
-// TextOrNil returns an optional field; an empty text leaves it unset.
-func TextOrNil(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
-// TimestampOrNil returns an optional field; a zero time leaves it unset.
-func TimestampOrNil(at time.Time) *timestamppb.Timestamp {
-	if at.IsZero() {
-		return nil
-	}
-	return timestamppb.New(at)
-}
-
-// TimeFrom reads an optional time in the store's precision. It takes the years 1 to 9999, which are all that RFC 3339 can
-// express.
-func TimeFrom(field string, at *timestamppb.Timestamp) (time.Time, error) {
-	if at == nil {
-		return time.Time{}, nil
-	}
-	if at.CheckValid() != nil {
-		return time.Time{}, fault.BadField(field, "it must be a time in the years 1 to 9999")
-	}
-	return at.AsTime().Truncate(time.Microsecond), nil
 }

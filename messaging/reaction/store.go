@@ -8,6 +8,7 @@ import (
 	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging/message"
+	"openintent/optional"
 )
 
 // Reaction is one agent's signal on one message.
@@ -110,7 +111,7 @@ func (r Reaction) Store(tx *database.Tx, m *message.Message) error {
 // ToWire returns the reaction as clients see it in the list of a message's reactions.
 func (r Reaction) ToWire() *openintentv1.Reaction {
 	return &openintentv1.Reaction{
-		AgentId: r.Agent, Signal: r.Signal, Note: message.TextOrNil(r.Note), Eta: message.TextOrNil(r.ETA),
+		AgentId: r.Agent, Signal: r.Signal, Note: optional.Text(r.Note), Eta: optional.Text(r.ETA),
 		CreatedAt: timestamppb.New(r.CreatedAt),
 	}
 }
@@ -118,7 +119,7 @@ func (r Reaction) ToWire() *openintentv1.Reaction {
 // InThread returns the reaction as clients see it in a thread, beside the id of its message.
 func (r Reaction) InThread(messageID string) *openintentv1.ThreadReaction {
 	return &openintentv1.ThreadReaction{
-		MessageId: messageID, AgentId: r.Agent, Signal: r.Signal, Note: message.TextOrNil(r.Note), Eta: message.TextOrNil(r.ETA),
+		MessageId: messageID, AgentId: r.Agent, Signal: r.Signal, Note: optional.Text(r.Note), Eta: optional.Text(r.ETA),
 		CreatedAt: timestamppb.New(r.CreatedAt),
 	}
 }

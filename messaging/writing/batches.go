@@ -4,6 +4,7 @@ import (
 	"openintent/channels"
 	"openintent/database"
 	"openintent/messaging/message"
+	"openintent/optional"
 )
 
 // The batches gather rows column by column. In that form one statement writes them all.
@@ -80,7 +81,7 @@ func (b *conversationBatch) add(before int, c *message.Conversation) {
 	b.fill(before)
 	threadPosition, conversation := c.Columns()
 	b.threadPosition, b.conversation = append(b.threadPosition, threadPosition), append(b.conversation, conversation)
-	b.threadID = append(b.threadID, message.TextOrNil(c.ThreadID))
+	b.threadID = append(b.threadID, optional.Text(c.ThreadID))
 }
 
 // reach adds the rows of the messages after the last one that carries something. It returns false when none does.

@@ -9,6 +9,7 @@ import (
 	"openintent/doors"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 )
 
 // deferEvent says that the caller will do what an event asks, but later.
@@ -16,7 +17,7 @@ var deferEvent = newTool("chat.defer", "Record that a must-respond event is defe
 	ofEvent+`,"reason":{"type":"string","maxLength":200},"until":{"type":"string","format":"date-time"}`,
 	[]string{"inReplyTo", "reason"},
 	func(ctx context.Context, caller *doors.Caller, given deferArguments) (any, error) {
-		request := &openintentv1.SetDispositionRequest{Disposition: "deferred", Reason: optional(given.Reason)}
+		request := &openintentv1.SetDispositionRequest{Disposition: "deferred", Reason: optional.Text(given.Reason)}
 		if given.Until != "" {
 			until, err := time.Parse(time.RFC3339, given.Until)
 			if err != nil {
@@ -45,11 +46,11 @@ var resolve = newTool("chat.resolve", "Mark an event, thread, or assignment reso
 		}
 		if message.GetSender() == caller.Agent && message.GetObligation() != nil {
 			_, err := caller.Obligations.DischargeObligation(ctx, &openintentv1.DischargeObligationRequest{
-				ChannelId: message.GetChannelId(), MessageId: message.GetId(), Note: optional(given.Reason),
+				ChannelId: message.GetChannelId(), MessageId: message.GetId(), Note: optional.Text(given.Reason),
 			})
 			return disposeAnswer{EventID: given.InReplyTo, Disposition: "discharged"}, err
 		}
-		request := &openintentv1.SetDispositionRequest{Disposition: given.Disposition, Reason: optional(given.Reason)}
+		request := &openintentv1.SetDispositionRequest{Disposition: given.Disposition, Reason: optional.Text(given.Reason)}
 		if given.Disposition == "" {
 			request.Disposition = "responded"
 		}

@@ -8,6 +8,7 @@ import (
 	"openintent/doors"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 )
 
 const (
@@ -75,7 +76,7 @@ type eventsAnswer struct {
 // listConversation shows what was said in a conversation after an event or a time, or else the newest of it.
 func listConversation(ctx context.Context, caller *doors.Caller, given listArguments, limit int) (answer eventsAnswer, _ error) {
 	page, err := caller.Messages.ListMessages(ctx, &openintentv1.ListMessagesRequest{
-		ChannelId: given.ConversationID, Since: optional(given.since()), Limit: new(int32(limit)),
+		ChannelId: given.ConversationID, Since: optional.Text(given.since()), Limit: new(int32(limit)),
 	})
 	if err != nil {
 		return answer, err
@@ -98,7 +99,7 @@ func listWaiting(ctx context.Context, caller *doors.Caller, given listArguments,
 	if err != nil {
 		return nil, err
 	}
-	request := &openintentv1.GetInboxRequest{AgentId: caller.Agent, Cursor: optional(given.Cursor), Include: []string{"attention"}}
+	request := &openintentv1.GetInboxRequest{AgentId: caller.Agent, Cursor: optional.Text(given.Cursor), Include: []string{"attention"}}
 	if given.Policy != "" {
 		policy := openintentv1.ResponsePolicy_value["RESPONSE_POLICY_"+strings.ToUpper(given.Policy)]
 		if policy == 0 {
@@ -124,7 +125,7 @@ func listWaiting(ctx context.Context, caller *doors.Caller, given listArguments,
 			}
 		}
 		answer.NextCursor = page.GetNextCursor()
-		if request.Cursor = optional(answer.NextCursor); request.Cursor == nil || len(answer.Events) == limit {
+		if request.Cursor = optional.Text(answer.NextCursor); request.Cursor == nil || len(answer.Events) == limit {
 			break
 		}
 	}

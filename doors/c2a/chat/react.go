@@ -5,6 +5,7 @@ import (
 
 	"openintent/doors"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 )
 
 // Signals are the protocol's reactions.
@@ -21,7 +22,7 @@ var react = newTool("chat.react", "Send a typed reaction signal as a zero-turn d
 			return nil, err
 		}
 		_, err = caller.Reactions.AddReaction(ctx, &openintentv1.AddReactionRequest{
-			ChannelId: message.GetChannelId(), MessageId: message.GetId(), Signal: given.Signal, Note: optional(given.Note), Eta: optional(given.ETA),
+			ChannelId: message.GetChannelId(), MessageId: message.GetId(), Signal: given.Signal, Note: optional.Text(given.Note), Eta: optional.Text(given.ETA),
 		})
 		return signalAnswer{given.InReplyTo, given.Signal}, err
 	})

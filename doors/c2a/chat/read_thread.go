@@ -6,6 +6,7 @@ import (
 	"openintent/doors"
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/optional"
 )
 
 // readThread shows the thread of an event with its reactions and who holds the claim on it, or the newest of a conversation.
@@ -64,7 +65,7 @@ func threadOf(ctx context.Context, caller *doors.Caller, given threadArguments, 
 		return nil, err
 	}
 	thread, err := caller.Messages.GetThread(ctx, &openintentv1.GetThreadRequest{
-		ChannelId: message.GetChannelId(), MessageId: message.GetId(), Limit: new(int32(limit)), Cursor: optional(given.Cursor),
+		ChannelId: message.GetChannelId(), MessageId: message.GetId(), Limit: new(int32(limit)), Cursor: optional.Text(given.Cursor),
 	})
 	if err != nil {
 		return nil, err

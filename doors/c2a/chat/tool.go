@@ -87,11 +87,3 @@ func fenceOf(ctx context.Context, caller *doors.Caller, message *openintentv1.Me
 	}
 	return judged.GetClaim().Fence, nil //nolint:protogetter // unset is another thing than 0
 }
-
-// optional returns nil for "".
-func optional(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
