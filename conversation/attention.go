@@ -26,7 +26,7 @@ func (s *Service) GetAttention(
 		return nil, err
 	}
 	var answer *openintentv1.GetAttentionResponse
-	err = s.messaging.SeeLateMessage(ctx, c, c.Agent, req.GetChannelId(), req.GetMessageId(), func(seen *messaging.Sighting) error {
+	err = s.messaging.SeeMessage(ctx, c, c.Agent, req.GetChannelId(), req.GetMessageId(), message.ByID, func(seen *messaging.Sighting) error {
 		if recipient != c.Agent && seen.Message.Sender != c.Agent && !seen.Viewer.Operator {
 			return message.ErrMessageNotFound
 		}

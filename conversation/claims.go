@@ -32,7 +32,7 @@ func (s *Service) ClaimMessage(ctx context.Context, req *openintentv1.ClaimMessa
 	}
 	attempt := claim.Attempt{Agent: by.Agent, Fence: req.GetFence(), Key: req.GetIdempotencyKey()}
 	var got *claim.Claim
-	err = s.messaging.HoldAnswerable(ctx, by, by.Agent, req.GetChannelId(), req.GetMessageId(), func(seen *messaging.Sighting) error {
+	err = s.messaging.HoldMessage(ctx, by, by.Agent, req.GetChannelId(), req.GetMessageId(), message.Answerable, func(seen *messaging.Sighting) error {
 		if err := seen.RequireOpen(); err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (s *Service) ReleaseClaim(ctx context.Context, req *openintentv1.ReleaseCla
 		return nil, err
 	}
 	var released *claim.Claim
-	err = s.messaging.HoldAnswerable(ctx, by, by.Agent, req.GetChannelId(), req.GetMessageId(), func(seen *messaging.Sighting) error {
+	err = s.messaging.HoldMessage(ctx, by, by.Agent, req.GetChannelId(), req.GetMessageId(), message.Answerable, func(seen *messaging.Sighting) error {
 		if err := seen.RequireOpen(); err != nil {
 			return err
 		}

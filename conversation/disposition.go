@@ -9,6 +9,7 @@ import (
 	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging"
+	"openintent/messaging/message"
 	"openintent/optional"
 )
 
@@ -39,7 +40,7 @@ func (s *Service) SetDisposition(
 	}
 	said := messaging.Disposition{Word: req.GetDisposition(), Reason: req.GetReason(), Until: until}
 	var d messaging.Disposition
-	err = s.messaging.HoldLateMessage(ctx, c, c.Agent, req.GetChannelId(), req.GetMessageId(), func(seen *messaging.Sighting) (err error) {
+	err = s.messaging.HoldMessage(ctx, c, c.Agent, req.GetChannelId(), req.GetMessageId(), message.ByID, func(seen *messaging.Sighting) (err error) {
 		if !seen.Viewer.Receives(seen.Message) {
 			return errNotARecipient
 		}

@@ -8,6 +8,7 @@ import (
 	"openintent/caller"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/messaging"
+	"openintent/messaging/message"
 	"openintent/messaging/obligation"
 	"openintent/optional"
 )
@@ -25,7 +26,7 @@ func (s *Service) DischargeObligation(
 		return nil, err
 	}
 	var o *obligation.Obligation
-	err = s.messaging.HoldObligation(ctx, c, c.Agent, req.GetChannelId(), req.GetMessageId(), func(seen *messaging.Sighting) (err error) {
+	err = s.messaging.HoldMessage(ctx, c, c.Agent, req.GetChannelId(), req.GetMessageId(), message.Dischargeable, func(seen *messaging.Sighting) (err error) {
 		if o, err = obligation.Of(seen.Tx, seen.Message.IntentNo, seen.Message.Position); err != nil {
 			return err
 		}

@@ -94,7 +94,7 @@ func (s *Service) react(
 		return nil, err
 	}
 	response := &openintentv1.ListReactionsResponse{}
-	err = s.messaging.HoldMessage(ctx, c, agent, req.GetChannelId(), req.GetMessageId(), func(seen *messaging.Sighting) error {
+	err = s.messaging.HoldMessage(ctx, c, agent, req.GetChannelId(), req.GetMessageId(), message.Current, func(seen *messaging.Sighting) error {
 		if err := seen.RequireOpen(); err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (s *Service) ListReactions(
 		return nil, err
 	}
 	response := &openintentv1.ListReactionsResponse{}
-	err = s.messaging.SeeMessage(ctx, c, c.Agent, req.GetChannelId(), req.GetMessageId(), func(seen *messaging.Sighting) error {
+	err = s.messaging.SeeMessage(ctx, c, c.Agent, req.GetChannelId(), req.GetMessageId(), message.Current, func(seen *messaging.Sighting) error {
 		found, err := reaction.To(seen.Tx, seen.Message, after, page.Limit()+1)
 		response.Reactions, response.NextCursor = pages.Close(page, toWire(found), place(found))
 		return err

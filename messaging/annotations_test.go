@@ -22,7 +22,7 @@ func (h *house) annotate(t require.TestingT, agent string, m *wireMessage, signa
 	by := as(agent)
 	c, err := caller.Known(by)
 	require.NoError(t, err)
-	err = h.messaging.HoldMessage(context.Background(), c, agent, m.GetChannelId(), m.GetId(), func(seen *Sighting) error {
+	err = h.messaging.HoldMessage(context.Background(), c, agent, m.GetChannelId(), m.GetId(), message.Current, func(seen *Sighting) error {
 		return seen.Annotate(message.AnnotationReaction, agent, message.AnnotationDetails{Change: "added", Signal: signal})
 	})
 	require.NoError(t, err)

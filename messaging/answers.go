@@ -105,12 +105,12 @@ func (q question) judge(tx *database.Tx, l reading.Snapshot, found *reading.Mess
 		switch {
 		case m.ID == q.id:
 			seen.request = m
-		case message.Listed(m, viewer, l.Now):
+		case viewer.Sees(m, message.EvenEvicted, l.Count.Floor, l.Now):
 			seen.responses = append(seen.responses, m)
 		}
 	}
 	switch request := seen.request; {
-	case request == nil || request.ChannelNo != q.key.ChannelNo || !message.Visible(request, viewer):
+	case !viewer.Sees(request, message.Answerable, l.Count.Floor, l.Now) || request.ChannelNo != q.key.ChannelNo:
 		return answers{}, message.ErrMessageNotFound
 	case request.Type != message.TypeRequest:
 		return answers{}, message.ErrNotARequest

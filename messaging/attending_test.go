@@ -63,7 +63,7 @@ func without(reasons map[string]string, id string) map[string]string {
 func (h *house) asksOf(asker context.Context, t require.TestingT, m *wireMessage, agent string) (reason string, rules []attention.Rule) {
 	by, err := caller.Known(asker)
 	require.NoError(t, err)
-	err = h.messaging.SeeLateMessage(asker, by, by.Agent, m.GetChannelId(), m.GetId(), func(s *Sighting) error {
+	err = h.messaging.SeeMessage(asker, by, by.Agent, m.GetChannelId(), m.GetId(), message.ByID, func(s *Sighting) error {
 		judged, found, err := s.Attention(agent)
 		if rules = found; judged != nil {
 			reason = judged.Reason
@@ -349,7 +349,7 @@ func TestAMentionAsksNothingOfWhoCannotSeeIt(t *testing.T) {
 		require.Empty(t, h.attends(t, "c").GetItems())
 		by, err := caller.Known(as("c"))
 		require.NoError(t, err)
-		err = h.messaging.SeeLateMessage(as("c"), by, "c", channelID, told.GetId(), func(*Sighting) error { return nil })
+		err = h.messaging.SeeMessage(as("c"), by, "c", channelID, told.GetId(), message.ByID, func(*Sighting) error { return nil })
 		faulttest.Require(t, err, fault.NotFound, "MESSAGE_NOT_FOUND")
 		reason, rules := h.asksOf(as("a"), t, told, "c")
 		require.Empty(t, reason)

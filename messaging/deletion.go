@@ -32,7 +32,7 @@ func (s *Service) DeleteMessage(ctx context.Context, req *openintentv1.DeleteMes
 	var deleted *message.Message
 	var now time.Time
 	// Somebody who sees a request only by its id may delete it too, so that repeats are harmless: a deleted request has expired.
-	err = s.holdDeletable(ctx, c, acting, req.GetChannelId(), req.GetMessageId(), func(seen *Sighting) (err error) {
+	err = s.HoldMessage(ctx, c, acting, req.GetChannelId(), req.GetMessageId(), message.Deletable, func(seen *Sighting) (err error) {
 		now = seen.Snapshot.Now
 		deleted, err = deleteContent(seen)
 		return err

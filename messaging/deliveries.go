@@ -115,7 +115,7 @@ func (s *Service) ListMessageDeliveries(
 		if err != nil {
 			return err
 		}
-		if m == nil || m.Ordinal <= l.Count.Floor || !message.Visible(m, viewer) || !viewer.Operator && m.Sender != c.Agent {
+		if !viewer.Sees(m, message.ByID, l.Count.Floor, l.Now) || !viewer.Operator && m.Sender != c.Agent {
 			return message.ErrMessageNotFound
 		}
 		records, err = recipients{l}.records(tx, m, after, page.Limit()+1)

@@ -29,7 +29,7 @@ func (h *house) tryDispose(ctx context.Context, m *wireMessage, said Disposition
 	if err != nil {
 		return said, err
 	}
-	err = h.messaging.HoldLateMessage(ctx, by, by.Agent, m.GetChannelId(), m.GetId(), func(s *Sighting) (err error) {
+	err = h.messaging.HoldMessage(ctx, by, by.Agent, m.GetChannelId(), m.GetId(), message.ByID, func(s *Sighting) (err error) {
 		stored, err = s.SetDisposition(said)
 		return err
 	})

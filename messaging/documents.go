@@ -51,7 +51,7 @@ func (s *Service) listDocuments(
 		}
 		found, now = nil, l.Now
 		for _, m := range rows.Messages {
-			if message.Listed(m, viewer, l.Now) {
+			if viewer.Sees(m, message.EvenEvicted, l.Count.Floor, l.Now) {
 				found = append(found, m)
 			}
 		}

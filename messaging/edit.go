@@ -102,7 +102,7 @@ func (s *Service) editMessage(ctx context.Context, req *openintentv1.UpdateMessa
 	}
 	var edited *message.Message
 	var now time.Time
-	err = s.HoldMessage(ctx, c, acting, req.GetChannelId(), req.GetMessageId(), func(seen *Sighting) (err error) {
+	err = s.HoldMessage(ctx, c, acting, req.GetChannelId(), req.GetMessageId(), message.Current, func(seen *Sighting) (err error) {
 		now = seen.Snapshot.Now
 		edited, err = s.edit(seen, wanted)
 		return err

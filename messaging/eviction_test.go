@@ -109,7 +109,7 @@ func TestAnObligationIsDischargedWhileItsRequestIsEvicted(t *testing.T) {
 		require.NoError(t, err)
 		by, err := caller.Known(as("alice"))
 		require.NoError(t, err)
-		require.NoError(t, h.messaging.HoldObligation(t.Context(), by, "alice", id, owed.GetId(), func(seen *Sighting) error {
+		require.NoError(t, h.messaging.HoldMessage(t.Context(), by, "alice", id, owed.GetId(), message.Dischargeable, func(seen *Sighting) error {
 			o, err := obligation.Of(seen.Tx, seen.Message.IntentNo, seen.Message.Position)
 			if err != nil {
 				return err

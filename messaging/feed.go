@@ -176,7 +176,7 @@ func (v *feedView) entry(it reading.Item) (reading.Entry, bool) {
 		}
 		m, viewer, now = it.Annotation.Sight(viewer, now)
 	}
-	shown := m.Ordinal > found.Count.Floor && message.Listed(m, viewer, now)
+	shown := viewer.Sees(m, message.Listed, found.Count.Floor, now)
 	return entry, shown && (!v.feed.Reaching || v.reaches(m, viewer))
 }
 

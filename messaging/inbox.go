@@ -71,18 +71,17 @@ type inboxItem struct {
 
 // waits tells whether a message waits for its recipient. A request waits until somebody has answered it, or, if it takes a quorum,
 // until that is complete or the viewer has answered it. Any other message waits until the viewer has read it. takesPart tells
-// whether messages to everyone in the intent are for the viewer too. A request below the eviction floor can still be answered, so
-// it waits.
+// whether messages to everyone in the intent are for the viewer too.
 func waits(m *message.Message, v message.Viewer, l *reading.Snapshot, takesPart bool) bool {
 	switch {
-	case !message.Visible(m, v) || !v.Receives(m) || m.Deleted():
+	case !v.Sees(m, message.Answerable, l.Count.Floor, l.Now) || !v.Receives(m) || m.Deleted():
 		return false
 	case m.Type == message.TypeRequest:
 		return m.Open && m.Answerable(l.Now) && (!m.AnsweredByViewer || m.ExactAnswers() == 0)
 	case m.ReadByViewer || !m.EndedAt.IsZero() || m.PastExpiry(l.Now):
 		return false
 	}
-	return m.Ordinal > l.Count.Floor && (takesPart || !message.ToEveryone(m.Target))
+	return takesPart || !message.ToEveryone(m.Target)
 }
 
 // inboxPlace is a message's place in the order of inboxes. The order is by time and, because intents keep their own time,

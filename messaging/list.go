@@ -143,7 +143,7 @@ func (s *Service) list(ctx context.Context, key channels.Key, q listing) (page l
 // keeps tells whether a message belongs to the list: the viewer may see it and, if the call asks for a kind or a recipient, it is of that
 // kind, and that agent receives it.
 func (q listing) keeps(m *message.Message, l reading.Snapshot, viewer message.Viewer) bool {
-	return message.Listed(m, viewer, l.Now) && (q.kind == "" || m.Conversation != nil && m.Conversation.Kind == q.kind) &&
+	return viewer.Sees(m, message.Listed, l.Count.Floor, l.Now) && (q.kind == "" || m.Conversation != nil && m.Conversation.Kind == q.kind) &&
 		(q.recipient == "" || l.IsFor(m, viewer, q.recipient))
 }
 
@@ -234,7 +234,7 @@ func (s *Service) getFrom(
 	return s.get(ctx, key, by, req.GetMessageId())
 }
 
-// get returns one retained message that the caller may see.
+// get returns one message that the caller sees.
 func (s *Service) get(ctx context.Context, key channels.Key, by caller.Caller, id string) (m *message.Message, now time.Time, err error) {
 	err = s.db.ReadFor(ctx, by.Reader(), func(tx *database.Tx) error {
 		l, err := s.reader.Snapshot(tx, key, []string{by.Agent})
@@ -247,7 +247,7 @@ func (s *Service) get(ctx context.Context, key channels.Key, by caller.Caller, i
 		}
 		m, err = l.Find(tx, viewer.Agent, id)
 		now = l.Now
-		if err == nil && (m == nil || m.Ordinal <= l.Count.Floor && !m.Obliges() || !message.Visible(m, viewer)) {
+		if err == nil && !viewer.Sees(m, message.ByID, l.Count.Floor, l.Now) {
 			return message.ErrMessageNotFound
 		}
 		return err

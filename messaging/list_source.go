@@ -39,7 +39,7 @@ func (q listing) from(tx *database.Tx, l reading.Snapshot, p reading.MessageQuer
 	p.After, err = reading.PositionOf(tx, l, p.After)
 	p.Through = math.MaxInt64
 	return &members{reading.ThreadQuery{
-		MessageQuery: p, Root: root, Floor: l.Count.Floor, ResponsesOnly: q.threadID == "", LookAt: q.lookAt,
+		MessageQuery: p, Root: root, ResponsesOnly: q.threadID == "", LookAt: q.lookAt,
 	}}, err
 }
 

@@ -96,11 +96,11 @@ func (r *inboxReader) listOwed(answer *openintentv1.ListObligationsResponse, aut
 // showsOwed tells whether the agent sees the request, as its author or as somebody who owes.
 func (r *inboxReader) showsOwed(m *message.Message, authored bool) bool {
 	l := r.Of(m)
-	if l == nil || m.Deleted() || !r.by.Scope.CoversChannel(l.Channel.IntentID, l.Channel.ID) {
+	if l == nil || !r.by.Scope.CoversChannel(l.Channel.IntentID, l.Channel.ID) {
 		return false
 	}
 	viewer := l.Viewer(r.agent, r.operator())
-	return message.Visible(m, viewer) && (authored || viewer.Receives(m))
+	return viewer.Sees(m, message.ByID, l.Count.Floor, l.Now) && (authored || viewer.Receives(m))
 }
 
 // obligations reads the requests with open obligations of one side after a place, without their content.
@@ -124,17 +124,6 @@ func (r *inboxReader) obligations(authored bool, found *[]*message.Message) data
 			return err
 		},
 	}
-}
-
-// spared finds a request whose obligation keeps it when it is evicted or its time is over.
-func spared(s *Sighting) bool {
-	return s.Message.Obliges() && !s.Message.Deleted() && message.Visible(s.Message, s.Viewer)
-}
-
-// dischargeable finds what an agent may ask to discharge: what it sees, and what it was named for.
-func dischargeable(s *Sighting) bool {
-	return evenLate(s) || s.Message.Obliges() &&
-		(message.Visible(s.Message, s.Viewer) || s.Message.Conversation.Obligation.Delegate == s.Viewer.Agent)
 }
 
 // Recipients returns the agents that receive the message now, as far as the message names them, in the order of their names.

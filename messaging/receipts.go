@@ -66,7 +66,7 @@ func (s *Service) markRead(ctx context.Context, key channels.Key, by caller.Call
 // mayAcknowledge refuses an acknowledgement of a message that the viewer may not see, has sent itself, or is too late for.
 func mayAcknowledge(m *message.Message, viewer message.Viewer, l reading.Snapshot) error {
 	switch {
-	case m == nil || m.Ordinal <= l.Count.Floor || !message.Visible(m, viewer):
+	case !viewer.Sees(m, message.ByID, l.Count.Floor, l.Now):
 		return message.ErrMessageNotFound
 	case m.Sender == viewer.Agent:
 		return message.ErrOwnMessage

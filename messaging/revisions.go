@@ -37,7 +37,7 @@ func (s *Service) ListRevisions(
 		return nil, err
 	}
 	var found []message.Revision
-	err = s.SeeMessage(ctx, c, c.Agent, req.GetChannelId(), req.GetMessageId(), func(seen *Sighting) (err error) {
+	err = s.SeeMessage(ctx, c, c.Agent, req.GetChannelId(), req.GetMessageId(), message.Current, func(seen *Sighting) (err error) {
 		found = nil
 		switch m := seen.Message; {
 		case m.Deleted():

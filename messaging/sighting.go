@@ -25,43 +25,10 @@ type Sighting struct {
 	head    *intents.Head // nil unless the intent's lock is held
 }
 
-// SeeMessage calls do with a message of a channel as the acting agent sees it. A message that was evicted, or that the agent may
-// not see, is refused with MESSAGE_NOT_FOUND.
-func (s *Service) SeeMessage(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
-	return s.see(ctx, by, acting, channelID, messageID, listed, do)
-}
-
-// SeeLateMessage is SeeMessage for a message whose time may be over: it finds what GetMessage finds.
-func (s *Service) SeeLateMessage(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
-	return s.see(ctx, by, acting, channelID, messageID, evenLate, do)
-}
-
-// found tells whether the viewer of a sighting finds its message.
-type found func(*Sighting) bool
-
-// listed finds what lists show, and what an obligation keeps.
-func listed(s *Sighting) bool {
-	return s.Message.Ordinal > s.Snapshot.Count.Floor && message.Listed(s.Message, s.Viewer, s.Snapshot.Now) || spared(s)
-}
-
-// evenLate also finds messages whose time is over.
-func evenLate(s *Sighting) bool {
-	return s.Message.Ordinal > s.Snapshot.Count.Floor && message.Visible(s.Message, s.Viewer) || spared(s)
-}
-
-// deletable also finds documents that were evicted.
-func deletable(s *Sighting) bool {
-	c := s.Message.Conversation
-	return evenLate(s) || c != nil && c.Document && message.Visible(s.Message, s.Viewer)
-}
-
-// answerable also finds requests that were evicted or have expired, as a reply does.
-func answerable(s *Sighting) bool {
-	return s.Message.Type == message.TypeRequest && message.Visible(s.Message, s.Viewer) || listed(s)
-}
-
-func (s *Service) see(
-	ctx context.Context, by caller.Caller, acting, channelID, messageID string, finds found, do func(*Sighting) error,
+// SeeMessage calls do with a message of a channel as the acting agent sees it. A message that the agent does not see for the purpose is
+// refused with MESSAGE_NOT_FOUND.
+func (s *Service) SeeMessage(
+	ctx context.Context, by caller.Caller, acting, channelID, messageID string, as message.Purpose, do func(*Sighting) error,
 ) error {
 	key, err := s.locate(ctx, channelID)
 	if err != nil {
@@ -72,40 +39,14 @@ func (s *Service) see(
 		if err != nil {
 			return err
 		}
-		return s.sight(&Sighting{Tx: tx, Snapshot: snapshot, By: by, service: s}, acting, messageID, finds, do)
+		return s.sight(&Sighting{Tx: tx, Snapshot: snapshot, By: by, service: s}, acting, messageID, as, do)
 	})
 }
 
 // HoldMessage is SeeMessage under the lock of the intent's head, in a transaction that may change something. The transaction may
 // run several times.
-func (s *Service) HoldMessage(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
-	return s.hold(ctx, by, acting, channelID, messageID, listed, do)
-}
-
-// HoldLateMessage is HoldMessage for a message whose time may be over: it finds what GetMessage finds.
-func (s *Service) HoldLateMessage(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
-	return s.hold(ctx, by, acting, channelID, messageID, evenLate, do)
-}
-
-// holdDeletable is HoldLateMessage for a deletion. It also finds a document that was evicted, because it may be the content still.
-func (s *Service) holdDeletable(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
-	return s.hold(ctx, by, acting, channelID, messageID, deletable, do)
-}
-
-// HoldAnswerable is HoldMessage for what concerns the answer to a request. As a reply does, it also finds a request that was
-// evicted or that has expired.
-func (s *Service) HoldAnswerable(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
-	return s.hold(ctx, by, acting, channelID, messageID, answerable, do)
-}
-
-// HoldObligation is HoldMessage for the discharge of an obligation. It also finds a request whose time is over or that was evicted, and
-// one that the agent does not see, if it is the delegate.
-func (s *Service) HoldObligation(ctx context.Context, by caller.Caller, acting, channelID, messageID string, do func(*Sighting) error) error {
-	return s.hold(ctx, by, acting, channelID, messageID, dischargeable, do)
-}
-
-func (s *Service) hold(
-	ctx context.Context, by caller.Caller, acting, channelID, messageID string, finds found, do func(*Sighting) error,
+func (s *Service) HoldMessage(
+	ctx context.Context, by caller.Caller, acting, channelID, messageID string, as message.Purpose, do func(*Sighting) error,
 ) error {
 	key, err := s.locate(ctx, channelID)
 	if err != nil {
@@ -116,7 +57,7 @@ func (s *Service) hold(
 		if err != nil {
 			return err
 		}
-		return s.sight(&Sighting{Tx: tx, Snapshot: snapshot, By: by, service: s, head: head}, acting, messageID, finds, do)
+		return s.sight(&Sighting{Tx: tx, Snapshot: snapshot, By: by, service: s, head: head}, acting, messageID, as, do)
 	})
 }
 
@@ -136,15 +77,15 @@ func (s *Service) HoldForServer(ctx context.Context, key channels.Key, position 
 	})
 }
 
-// sight finds the message and decides whether the agent may see it.
-func (s *Service) sight(seen *Sighting, acting, messageID string, finds found, do func(*Sighting) error) (err error) {
+// sight finds the message, if the agent sees it.
+func (s *Service) sight(seen *Sighting, acting, messageID string, as message.Purpose, do func(*Sighting) error) (err error) {
 	if seen.Viewer, err = seen.Snapshot.AdmitViewer(seen.By, acting); err != nil {
 		return err
 	}
 	if seen.Message, err = seen.Snapshot.Find(seen.Tx, acting, messageID); err != nil {
 		return err
 	}
-	if seen.Message == nil || !finds(seen) {
+	if !seen.Viewer.Sees(seen.Message, as, seen.Snapshot.Count.Floor, seen.Snapshot.Now) {
 		return message.ErrMessageNotFound
 	}
 	return do(seen)

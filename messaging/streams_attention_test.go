@@ -21,7 +21,7 @@ import (
 func (h *house) holds(t require.TestingT, agent string, m *wireMessage) {
 	by, err := caller.Known(as(agent))
 	require.NoError(t, err)
-	err = h.messaging.HoldMessage(as(agent), by, agent, m.GetChannelId(), m.GetId(), func(s *Sighting) error {
+	err = h.messaging.HoldMessage(as(agent), by, agent, m.GetChannelId(), m.GetId(), message.Current, func(s *Sighting) error {
 		of := s.Message
 		made := &claim.Claim{
 			IntentNo: of.IntentNo, ChannelNo: of.ChannelNo, MessagePosition: of.Position, MessageID: of.ID,

@@ -45,7 +45,7 @@ func (s *Service) MarkSurfaced(
 // mayBeSurfaced refuses a message that is not for the viewer. It takes messages whose time is over: the model saw them all the same.
 func mayBeSurfaced(m *message.Message, viewer message.Viewer, l reading.Snapshot) error {
 	switch {
-	case m == nil || m.Ordinal <= l.Count.Floor || !message.Visible(m, viewer):
+	case !viewer.Sees(m, message.ByID, l.Count.Floor, l.Now):
 		return message.ErrMessageNotFound
 	case m.Sender == viewer.Agent:
 		return message.ErrOwnMessage

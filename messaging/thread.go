@@ -116,7 +116,7 @@ func readThread(
 	tx *database.Tx, l reading.Snapshot, viewer message.Viewer, id string, after int64, limit, lookAt int,
 ) (t thread, err error) {
 	shows := func(m *message.Message) bool {
-		return m != nil && m.Ordinal > l.Count.Floor && message.Listed(m, viewer, l.Now)
+		return viewer.Sees(m, message.Listed, l.Count.Floor, l.Now)
 	}
 	root, position, visible, err := findThread(tx, l, viewer, id, shows)
 	if err != nil {
@@ -133,7 +133,7 @@ func readThread(
 			After: max(after, position), Through: math.MaxInt64, Agent: viewer.Agent, Everyone: viewer.Operator,
 			Limit: min(reading.FirstChunk, limit+1),
 		},
-		Root: position, Floor: l.Count.Floor, LookAt: lookAt,
+		Root: position, LookAt: lookAt,
 	}
 	var more bool
 	t.messages, more, err = g.gather(tx, l, p.Next)

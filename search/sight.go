@@ -44,9 +44,9 @@ func (l *look) visible(numbers []int64) ([]found, error) {
 	operator := message.ActsAsOperator(l.by, l.by.Agent)
 	for _, m := range candidates {
 		of := snapshots.Of(m.Message)
-		if of == nil || m.Ordinal <= of.Count.Floor || !l.passes(m.Message, of.Channel) ||
+		if of == nil || !l.passes(m.Message, of.Channel) ||
 			!l.by.Scope.CoversChannel(of.Channel.IntentID, of.Channel.ID) ||
-			!message.Listed(m.Message, of.Viewer(l.by.Agent, operator), of.Now) {
+			!of.Viewer(l.by.Agent, operator).Sees(m.Message, message.Listed, of.Count.Floor, of.Now) {
 			continue
 		}
 		visible = append(visible, found{

@@ -17,7 +17,7 @@ func (h *house) notes(t *testing.T, agent string, m *wireMessage, annotationType
 	t.Helper()
 	c, err := caller.Known(as(agent))
 	require.NoError(t, err)
-	err = h.messaging.HoldMessage(context.Background(), c, agent, m.GetChannelId(), m.GetId(), func(seen *messaging.Sighting) error {
+	err = h.messaging.HoldMessage(context.Background(), c, agent, m.GetChannelId(), m.GetId(), message.Current, func(seen *messaging.Sighting) error {
 		return seen.Annotate(annotationType, agent, message.AnnotationDetails{For: []string{agent}})
 	})
 	require.NoError(t, err)

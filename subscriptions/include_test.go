@@ -18,7 +18,7 @@ import (
 func (h *house) annotate(t require.TestingT, agent string, m *wireMessage, signal string, recipients ...string) {
 	c, err := caller.Known(as(agent))
 	require.NoError(t, err)
-	err = h.messaging.HoldMessage(context.Background(), c, agent, m.GetChannelId(), m.GetId(), func(seen *messaging.Sighting) error {
+	err = h.messaging.HoldMessage(context.Background(), c, agent, m.GetChannelId(), m.GetId(), message.Current, func(seen *messaging.Sighting) error {
 		return seen.Annotate(message.AnnotationReaction, agent, message.AnnotationDetails{Change: "added", Signal: signal, For: recipients})
 	})
 	require.NoError(t, err)

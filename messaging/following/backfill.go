@@ -118,8 +118,8 @@ func (f *follower) deliverBackfill(ctx context.Context, found *reading.LogPage, 
 	it := items[0]
 	entry, in := f.entry(it), found.States[it.Message.ChannelNo]
 	viewer := f.viewerIn(in.Channel)
-	shown := viewer.Receives(it.Message) && message.Listed(it.Message, viewer, entry.Now) // its sender has seen it all along
-	if !shown || it.Message.Ordinal <= in.Count.Floor || !f.filter.Keeps(it) {
+	shown := viewer.Receives(it.Message) && viewer.Sees(it.Message, message.Listed, in.Count.Floor, entry.Now) // its sender has seen it all along
+	if !shown || !f.filter.Keeps(it) {
 		return nil
 	}
 	if entry.Attention, err = f.attend(ctx, found, items, in, entry.Now); err != nil {

@@ -281,8 +281,8 @@ func (f *follower) deliver(ctx context.Context, found *reading.LogPage, items []
 			return true, nil
 		}
 		viewer := f.viewerIn(in.Channel)
-		if m.Ordinal <= in.Count.Floor || !listed(it, viewer, entry.Now) {
-			if f.mustReadOwn(it, viewer, entry.Now) {
+		if !sees(viewer, it, in.Count.Floor, entry.Now) {
+			if f.mustReadOwn(it, viewer, in.Count.Floor, entry.Now) {
 				f.live = false
 				return true, nil
 			}
@@ -303,12 +303,13 @@ func (f *follower) deliver(ctx context.Context, found *reading.LogPage, items []
 	return false, f.hand(ctx, delivery{Entry: entry, position: entry.Position})
 }
 
-// listed reports whether a viewer may see a message or an annotation, and streams still show it at a time.
-func listed(it reading.Item, viewer message.Viewer, now time.Time) bool {
+// sees reports whether a viewer sees a message or an annotation in streams.
+func sees(viewer message.Viewer, it reading.Item, floor int64, now time.Time) bool {
+	m := it.Message
 	if it.Annotation != nil {
-		return message.Listed(it.Annotation.Sight(viewer, now))
+		m, viewer, now = it.Annotation.Sight(viewer, now)
 	}
-	return message.Listed(it.Message, viewer, now)
+	return viewer.Sees(m, message.Listed, floor, now)
 }
 
 // stateOf returns the state of a log page's channel as of the latest shared page or, under the same rules, as it was read.

@@ -80,7 +80,11 @@ func (c AnnotatedChannelScope) read(t *Tails, tx *database.Tx, f *follower) (*re
 
 // mustReadOwn tells whether the follower must read an annotation for itself. What the tail shares was read for nobody, so it
 // does not tell whether this caller has read or answered the message.
-func (f *follower) mustReadOwn(it reading.Item, viewer message.Viewer, now time.Time) bool {
+func (f *follower) mustReadOwn(it reading.Item, viewer message.Viewer, floor int64, now time.Time) bool {
 	shared := it.Encodings != nil
-	return shared && it.Annotation != nil && message.MayBeListed(it.Annotation.Sight(viewer, now))
+	if !shared || it.Annotation == nil {
+		return false
+	}
+	m, viewer, now := it.Annotation.Sight(viewer, now)
+	return viewer.MaySee(m, floor, now)
 }

@@ -25,17 +25,6 @@ func (m *Message) PastExpiry(now time.Time) bool {
 	return !m.ExpiresAt.IsZero() && !now.Before(m.ExpiresAt)
 }
 
-// Timely tells whether lists and streams still show a message at a time to a viewer that may see it.
-func Timely(m *Message, v Viewer, now time.Time) bool {
-	switch {
-	case v.Operator || m.Sender == v.Agent:
-		return true
-	case m.Type == TypeRequest:
-		return !m.Expired(now)
-	}
-	return m.EndedAt.IsZero() && (!m.PastExpiry(now) || m.ReadByViewer)
-}
-
 // Answerable tells whether a reply to the message may still be stored. After expires_at it may not, even if the request was
 // answered before.
 func (m *Message) Answerable(now time.Time) bool {

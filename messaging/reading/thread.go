@@ -12,8 +12,8 @@ import (
 // position P, a thread consists of the root, of the messages whose thread's position is P, and of the responses to the root.
 type ThreadQuery struct {
 	MessageQuery
-	// Root is the position of the thread's first message. Floor is the channel's: what lies up to there was evicted.
-	Root, Floor int64
+	// Root is the position of the thread's first message.
+	Root int64
 	// ResponsesOnly leaves only the responses to the root.
 	ResponsesOnly bool
 	// LookAt is at how many messages the query looks. Bounded is true when it has ended because of that: with After or, newest first,
@@ -94,7 +94,7 @@ func (q *ThreadQuery) Next(tx *database.Tx, l Snapshot) (messages []*message.Mes
 		q.LookAt -= len(positions)
 		q.Bounded = q.LookAt <= 0
 	}
-	return slices.DeleteFunc(rows.Messages, func(m *message.Message) bool { return m.Ordinal <= q.Floor }), last || q.Bounded, nil
+	return rows.Messages, last || q.Bounded, nil
 }
 
 // positions reads where the next messages of the thread are, in the query's order, whether or not the agent may see them.

@@ -82,8 +82,7 @@ func admitExpiry(d *Draft, now time.Time) error {
 // still be answered.
 func admitResponse(d *Draft, s situation, viewer message.Viewer) error {
 	request := s.request
-	if request == nil || request.ChannelNo != s.channel.ChannelNo || request.IntentNo != s.channel.IntentNo ||
-		!message.Visible(request, viewer) {
+	if !viewer.Sees(request, message.Answerable, s.count.Floor, s.now) || request.Key() != s.channel.Key {
 		return d.unknownRequest()
 	}
 	switch {

@@ -158,11 +158,7 @@ func (s situation) converse(d *Draft, viewer message.Viewer) error {
 // showsParent tells whether the draft's parent is a message of this channel that its sender may see now. Below a request with an
 // obligation one may write even when its time is over, or when it was evicted and the obligation keeps it: so a late answer has a place.
 func (s situation) showsParent(viewer message.Viewer) bool {
-	m := s.parent
-	if m == nil || m.Key() != s.channel.Key {
-		return false
-	}
-	return m.Ordinal > s.count.Floor && message.Listed(m, viewer, s.now) || m.Obliges() && !m.Deleted() && message.Visible(m, viewer)
+	return viewer.Sees(s.parent, message.Current, s.count.Floor, s.now) && s.parent.Key() == s.channel.Key
 }
 
 // showsTask tells whether the draft's task is one of the intent and its sender may see it: that takes read access, which guests

@@ -13,6 +13,12 @@ import (
 
 var noon = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
 
+// The purposes, and their names in the tables.
+var purposes = map[string]Purpose{
+	"listed": Listed, "evicted too": EvenEvicted, "current": Current, "by id": ByID, "answerable": Answerable, "deletable": Deletable,
+	"dischargeable": Dischargeable,
+}
+
 // The viewers of the truth tables.
 var viewers = map[string]Viewer{
 	"sender":            {Agent: "sender", Participates: true},
@@ -30,6 +36,7 @@ var viewers = map[string]Viewer{
 	"dead tester":       {Agent: "t4", Participates: true, Presence: holding("t4", "tester", agents.StatusDead)},
 	"gone tester":       {Agent: "t5", Participates: true, Presence: holding("t5", "tester", agents.StatusDeregistered)},
 	"tester shut out":   {Agent: "t6", Presence: holding("t6", "tester", agents.StatusActive)},
+	"delegate":          {Agent: "delegate", Participates: true},
 	"other role":        {Agent: "t7", Participates: true, Presence: holding("t7", "testers", agents.StatusActive)},
 	"named as the role": {Agent: "tester", Participates: true},
 	"agent role:tester": {Agent: "role:tester", Participates: true},
@@ -40,7 +47,7 @@ func holding(agent, role string, status agents.Status) agents.Presence {
 }
 
 // participants are the viewers who take part and did not send.
-const participants = "target, member, operator as agent, active tester, unhealthy tester, draining tester, dead tester, " +
+const participants = "target, member, delegate, operator as agent, active tester, unhealthy tester, draining tester, dead tester, " +
 	"gone tester, other role, named as the role, agent role:tester"
 
 func named(list string) map[string]bool {
@@ -66,7 +73,7 @@ func TestWhoReceivesAndSees(t *testing.T) {
 			receiving, seeing := named(table.receive), named(table.seeToo)
 			for name, viewer := range viewers {
 				require.Equal(t, receiving[name], viewer.Receives(m), "%s to %q, %s", kind, table.target, name)
-				require.Equal(t, receiving[name] || seeing[name], Visible(m, viewer), "%s to %q, %s", kind, table.target, name)
+				require.Equal(t, receiving[name] || seeing[name], viewer.Sees(m, ByID, 0, noon), "%s to %q, %s", kind, table.target, name)
 			}
 		}
 	}
@@ -110,14 +117,82 @@ func TestWhatIsListed(t *testing.T) {
 			if acknowledged {
 				expected = row.readByThis
 			}
-			require.Equal(t, expected, Listed(&m, viewers["target"], now), "%s, acknowledged %t", row.name, acknowledged)
-			require.True(t, Listed(&m, viewers["sender"], now), "%s: its sender sees it always", row.name)
-			require.True(t, Listed(&m, viewers["operator"], now), "%s: the operator sees it always", row.name)
-			require.False(t, Listed(&m, viewers["member"], now), "%s: it is not for another member", row.name)
-			require.False(t, Listed(&m, viewers["target shut out"], now), "%s: without access", row.name)
-			require.False(t, Listed(&m, viewers["sender shut out"], now), "%s: without access", row.name)
+			require.Equal(t, expected, viewers["target"].Sees(&m, Listed, 0, now), "%s, acknowledged %t", row.name, acknowledged)
+			require.True(t, viewers["sender"].Sees(&m, Listed, 0, now), "%s: its sender sees it always", row.name)
+			require.True(t, viewers["operator"].Sees(&m, Listed, 0, now), "%s: the operator sees it always", row.name)
+			require.False(t, viewers["member"].Sees(&m, Listed, 0, now), "%s: it is not for another member", row.name)
+			require.False(t, viewers["target shut out"].Sees(&m, Listed, 0, now), "%s: without access", row.name)
+			require.False(t, viewers["sender shut out"].Sees(&m, Listed, 0, now), "%s: without access", row.name)
 		}
 	}
+}
+
+// For which purposes a recipient sees a message, by what happened to the message. Each row stands for a message that is still listed by its
+// channel, and for one that was evicted. Its sender and the operator see the message as if its time were not over.
+func TestForWhatAMessageIsSeen(t *testing.T) {
+	const (
+		all      = "listed, evicted too, current, by id, answerable, deletable, dischargeable"
+		whenLate = "by id, answerable, deletable, dischargeable"
+		owed     = "current, by id, answerable, deletable, dischargeable"
+		noMore   = "answerable, dischargeable"
+	)
+	obliging := func(m Message) Message {
+		m.Conversation = &Conversation{Obligation: &Obligation{Delegate: "delegate"}}
+		return m
+	}
+	deleted := func(m Message) Message {
+		c := *m.Conversation
+		c.DeletedAt = noon
+		m.Conversation, m.Open, m.EndedAt = &c, false, noon
+		return m
+	}
+	notify, request := Message{Type: TypeNotify}, Message{Type: TypeRequest, Open: true}
+	document := Message{Type: TypeNotify, Conversation: &Conversation{Document: true}}
+	for name, row := range map[string]struct {
+		message                      Message
+		kept, late, evicted, tooLate string
+	}{
+		"a notify":               {notify, all, whenLate, "evicted too", ""},
+		"a response":             {Message{Type: TypeResponse}, all, whenLate, "evicted too", ""},
+		"a request":              {request, all, whenLate, "evicted too, answerable", "answerable"},
+		"an answered request":    {Message{Type: TypeRequest}, all, all, "evicted too, answerable", "evicted too, answerable"},
+		"an obligation":          {obliging(request), all, owed, "evicted too, " + owed, owed},
+		"an answered obligation": {obliging(Message{Type: TypeRequest}), all, all, "evicted too, " + owed, "evicted too, " + owed},
+		"a deleted obligation":   {deleted(obliging(request)), whenLate, whenLate, noMore, noMore},
+		"a document":             {document, all, whenLate, "evicted too, deletable", "deletable"},
+		"a deleted document":     {deleted(document), whenLate, whenLate, "deletable", "deletable"},
+	} {
+		m := row.message
+		m.Ordinal, m.Sender, m.Target, m.ExpiresAt = 7, "sender", "target", noon
+		for _, look := range []struct {
+			when     string
+			floor    int64
+			at       time.Duration
+			expected string
+		}{
+			{"", 6, -1, row.kept}, {", late", 6, 0, row.late}, {", evicted", 7, -1, row.evicted}, {", evicted and late", 7, 0, row.tooLate},
+		} {
+			seen := named(look.expected)
+			inTime := seen["listed"] || look.floor < m.Ordinal
+			for purpose, as := range purposes {
+				sees := func(viewer string) bool { return viewers[viewer].Sees(&m, as, look.floor, noon.Add(look.at)) }
+				require.Equal(t, seen[purpose], sees("target"), "%s%s, %s", name, look.when, purpose)
+				expected := seen[purpose] || as == EvenEvicted || inTime && (as == Listed || as == Current)
+				require.Equal(t, expected, sees("sender"), "%s%s, %s: its sender", name, look.when, purpose)
+				require.Equal(t, expected, sees("operator"), "%s%s, %s: the operator", name, look.when, purpose)
+				require.False(t, sees("member"), "%s%s, %s: another member", name, look.when, purpose)
+				require.False(t, sees("target shut out"), "%s%s, %s: without access", name, look.when, purpose)
+				delegated := as == Dischargeable && m.Obliges()
+				require.Equal(t, delegated, sees("delegate"), "%s%s, %s: the delegate", name, look.when, purpose)
+			}
+		}
+	}
+	for purpose, as := range purposes {
+		m, viewer := Message{Ordinal: 1, Target: "role:tester", CreatedAt: noon}, viewers["active tester"]
+		require.Zero(t, testing.AllocsPerRun(10, func() { viewer.Sees(&m, as, 0, noon) }), purpose)
+		require.False(t, viewers["operator"].Sees(nil, as, 0, noon), "nobody sees what is not there")
+	}
+	require.False(t, viewers["operator"].Sees(&Message{Ordinal: 1}, Purpose(len(purposes)), 0, noon), "there are no more purposes")
 }
 
 func TestStatusByTime(t *testing.T) {
@@ -223,11 +298,11 @@ func TestWhatAHolderOfARoleReceives(t *testing.T) {
 		if row.expires != 0 {
 			m.ExpiresAt = now.Add(row.expires)
 		}
-		require.Equal(t, row.seen, Visible(&m, viewer), row.name)
+		require.Equal(t, row.seen, viewer.Sees(&m, ByID, 0, now), row.name)
 		viewer.Presence.Status = agents.StatusDead
-		require.False(t, Visible(&m, viewer), "%s: who holds no role sees nothing of it", row.name)
-		require.True(t, Visible(&m, viewers["sender"]), row.name)
-		require.True(t, Visible(&m, viewers["operator"]), row.name)
+		require.False(t, viewer.Sees(&m, ByID, 0, now), "%s: who holds no role sees nothing of it", row.name)
+		require.True(t, viewers["sender"].Sees(&m, ByID, 0, now), row.name)
+		require.True(t, viewers["operator"].Sees(&m, ByID, 0, now), row.name)
 	}
 }
 
@@ -238,9 +313,9 @@ func TestTheHistoryFloorHidesWhatOthersSent(t *testing.T) {
 			viewer := viewers["active tester"]
 			viewer.HistoryFloor = 5
 			m := &Message{Ordinal: ordinal, Type: TypeRequest, Open: true, Sender: "sender", Target: target, CreatedAt: noon, ReadByViewer: true}
-			require.Equal(t, seen, Visible(m, viewer), "%d to %q", ordinal, target)
+			require.Equal(t, seen, viewer.Sees(m, ByID, 0, noon), "%d to %q", ordinal, target)
 			m.Sender = "t1"
-			require.True(t, Visible(m, viewer), "%d to %q: its own", ordinal, target)
+			require.True(t, viewer.Sees(m, ByID, 0, noon), "%d to %q: its own", ordinal, target)
 		}
 	}
 }
