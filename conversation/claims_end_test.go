@@ -201,6 +201,22 @@ func TestClaimsOutliveEviction(t *testing.T) {
 	})
 }
 
+// A message whose time is over is claimed no more, by nobody who finds it by its id.
+func TestALateMessageIsNotClaimed(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.hire(t, "bob")
+		sent, err := h.talk.SendMessage(as("alice"), &openintentv1.SendMessageRequest{ChannelId: h.channel, ExpiresInSeconds: ptr(1.0)})
+		require.NoError(t, err)
+		got := h.claims(t, "bob", sent.GetId())
+		h.clock.Advance(time.Second)
+		for _, agent := range []string{"alice", "bob"} {
+			_, err := h.claim(agent, sent.GetId(), 0)
+			faulttest.Require(t, err, fault.Conflict, "MESSAGE_EXPIRED")
+		}
+		faulttest.Require(t, h.release("bob", sent.GetId(), got.GetFence()), fault.Conflict, "CLAIM_LOST")
+	})
+}
+
 // commits fails after a commit that succeeded, as often as it is told to.
 type commits struct{ lost atomic.Int64 }
 

@@ -170,7 +170,7 @@ func (w *Claims) MayTake(agent string, m *Claimable) Outcome {
 		return "OWN_REQUEST"
 	case m.Deleted:
 		return "MESSAGE_DELETED"
-	case m.Request && w.late(m):
+	case w.late(m):
 		return "MESSAGE_EXPIRED"
 	}
 	return OK

@@ -19,7 +19,7 @@ func Admit(s Situation, viewer message.Viewer) error {
 		return message.ErrOwnRequest
 	case m.Deleted():
 		return message.ErrMessageDeleted.With("message_id", m.ID)
-	case m.Type == message.TypeRequest && !m.Answerable(s.Now):
+	case !m.Answerable(s.Now): // no claim outlives its message
 		return message.ErrMessageExpired.With("message_id", m.ID)
 	}
 	return nil

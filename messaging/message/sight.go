@@ -52,9 +52,9 @@ func (v Viewer) Sees(m *Message, as Purpose, floor int64, now time.Time) bool {
 	case Answerable:
 		return kept || m.Type == TypeRequest // a request that was evicted is kept as long as it can be answered
 	case Deletable:
-		return kept || m.owes() || m.isDocument() // who deletes a document may not be able to tell that it was evicted
+		return kept || m.Obliges() || m.isDocument() // deleted or not, so that repeats are harmless
 	case Dischargeable:
-		return kept || m.Obliges() // also after the deletion, so that repeats are harmless
+		return kept || m.Obliges() // the same
 	}
 	return false
 }

@@ -134,7 +134,7 @@ func TestForWhatAMessageIsSeen(t *testing.T) {
 		all      = "listed, evicted too, current, by id, answerable, deletable, dischargeable"
 		whenLate = "by id, answerable, deletable, dischargeable"
 		owed     = "current, by id, answerable, deletable, dischargeable"
-		noMore   = "answerable, dischargeable"
+		noMore   = "answerable, deletable, dischargeable"
 	)
 	obliging := func(m Message) Message {
 		m.Conversation = &Conversation{Obligation: &Obligation{Delegate: "delegate"}}

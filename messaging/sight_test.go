@@ -1,0 +1,96 @@
+package messaging
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/fault"
+	"openintent/fault/faulttest"
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/messaging/message"
+)
+
+// byIDs are the calls that find a message by its id, whatever became of its time.
+func (h *house) byIDs(t require.TestingT, m *wireMessage) map[string]func() error {
+	return map[string]func() error{
+		"get": func() error {
+			_, err := h.tryGet(as("bob"), m.GetChannelId(), m.GetId())
+			return err
+		},
+		"get by the id alone": func() error {
+			_, err := h.tryGet(as("bob"), "-", m.GetId())
+			return err
+		},
+		"mark read": func() error {
+			_, err := h.tryRead(as("bob"), m.GetChannelId(), m.GetId())
+			return err
+		},
+		"mark the inbox read": func() error {
+			_, err := h.markInbox(as("bob"), "bob", m.GetId())
+			return err
+		},
+		"mark surfaced": func() error {
+			_, err := h.trySurface(as("bob"), "bob", m.GetId())
+			return err
+		},
+		"dispose": func() error {
+			_, err := h.tryDispose(as("bob"), m, Disposition{Word: "queued"})
+			return err
+		},
+		"deliveries": func() error {
+			_, err := h.tryDeliveries(as("alice"), m)
+			return err
+		},
+	}
+}
+
+// An obligation keeps its request when it is evicted, for whoever names it, until its content is deleted. Then no call finds it, but those
+// that close it, so that their repeats are harmless.
+func TestAnEvictedObligationIsFoundByItsID(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.small(t, 1)
+		owed := h.send(t, "alice", &sendRequest{
+			ChannelId: id, To: ptr("bob"), MessageType: ptr(request), Obligation: &openintentv1.Obligation{},
+		})
+		plain := h.asks(t, "alice", id, "bob")
+		h.say(t, "carol", id, "the last")
+		h.removeEvicted(t, id)
+		for name, call := range h.byIDs(t, owed) {
+			require.NoError(t, call(), name)
+		}
+		for name, call := range h.byIDs(t, plain) {
+			require.ErrorIs(t, call(), message.ErrMessageNotFound, "%s: nothing is owed", name)
+		}
+		h.erase(t, "alice", owed)
+		for name, call := range h.byIDs(t, owed) {
+			require.ErrorIs(t, call(), message.ErrMessageNotFound, "%s: its obligation is closed", name)
+		}
+		require.NotNil(t, h.erase(t, "alice", owed).GetDeletedAt(), "a repeat")
+		h.clock.Advance(askersPatience)
+		h.sweep(t)
+		require.False(t, h.exists(t, owed))
+	})
+}
+
+// A message that is no request is no request as long as it is listed, and is not there once it was evicted, swept or not.
+func TestAnEvictedMessageIsNoQuestion(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.small(t, 1)
+		said := h.say(t, "alice", id, "no question")
+		answer := func() error {
+			_, err := h.tryReply(as("bob"), id, said.GetId(), "none")
+			return err
+		}
+		await := func() error {
+			_, err := h.awaits(t, "alice", said)
+			return err
+		}
+		faulttest.Require(t, answer(), fault.Invalid, "NOT_A_REQUEST")
+		faulttest.Require(t, await(), fault.Invalid, "NOT_A_REQUEST")
+		h.say(t, "carol", id, "the last")
+		require.True(t, h.exists(t, said))
+		require.ErrorIs(t, answer(), message.ErrMessageNotFound)
+		require.ErrorIs(t, await(), message.ErrMessageNotFound)
+	})
+}
