@@ -42,7 +42,7 @@ func (s *Service) MarkSurfaced(
 	return answer, nil
 }
 
-// mayBeSurfaced refuses a message that is not for the viewer. It takes messages whose time is over: the model saw them all the same.
+// mayBeSurfaced refuses a message that is not for the viewer. Its time does not matter: the model saw it all the same.
 func mayBeSurfaced(m *message.Message, viewer message.Viewer, l reading.Snapshot) error {
 	switch {
 	case !viewer.Sees(m, message.ByID, l.Count.Floor, l.Now):

@@ -3,8 +3,9 @@
 //
 //   - message.go: the message, its types and its statuses
 //   - viewer.go: the agent that looks at a channel, and whether it may take part there
-//   - visible.go: the one rule of who may see a message and until when; every path that hands out a message asks it
-//   - role.go: which messages to a role reach an agent that holds the role now
+//   - sight.go: the one rule of who sees a message, for which purpose and until when; every path that hands out a message, or does
+//     something with one, asks it
+//   - annotation_sight.go: by what the same rule decides about an annotation
 //   - expiry.go: when a message has expired; expiry_store.go: how the end of requests is stored
 //   - rows.go and wire.go: a message as the database has it, and as clients see it
 //   - errors.go: the refusals that several rooms share

@@ -26,7 +26,7 @@ type AnnotationPage struct {
 }
 
 // Prepare returns the statement that reads a page, in the order of the positions, and the page that it fills. The statement
-// narrows the rows to annotations of messages that the agent may possibly see; message.Visible decides. An annotation whose
+// narrows the rows to annotations of messages that the agent may possibly see; Viewer.Sees decides. An annotation whose
 // message is gone is gone with it.
 func (q AnnotationQuery) Prepare(tx *database.Tx) (found *AnnotationPage, statement database.Statement) {
 	query := "SELECT " + message.FactColumns + ", a.position, a.id, a.annotation_type, a.agent_id, a.details, a.created_at" +

@@ -1,11 +1,11 @@
 // Package reading reads what is stored, as it stood at one moment. Every way to receive begins here: a Snapshot holds the
-// intent's head, its rules, the channel and the agents' records, and message.Visible decides for each message that is read with it.
+// intent's head, its rules, the channel and the agents' records, and Viewer.Sees decides for each message that is read with it.
 //
 //   - snapshot.go: one channel or one intent; snapshots.go: several channels of several intents
 //   - page.go: messages, in pages that are bounded in rows and in bytes
 //   - log_page.go: a part of an intent's log, where messages, logged events and annotations alternate; the log's copy of an audited
 //     message comes with the message or not at all
-//   - annotations.go: annotations with the facts of their messages, by which message.Visible decides about them
+//   - annotations.go: annotations with the facts of their messages, by which Viewer.Sees decides about them
 //   - entry.go and filter.go: what readers are given of a log, and how they narrow it
 //   - encodings.go: an entry in the forms in which streams send it, made once for all followers
 //   - handover.go: a snapshot that needs no reading, because the writer has just handed over what it stored

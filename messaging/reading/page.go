@@ -66,7 +66,7 @@ func (p MessageQuery) Load(tx *database.Tx, l Snapshot) (*MessagePage, error) {
 }
 
 // Prepare returns the statement that reads a page, in the query's order, and the page that it fills. The statement narrows
-// the rows to those that the agent may possibly see; message.Visible decides.
+// the rows to those that the agent may possibly see; Viewer.Sees decides.
 func (p MessageQuery) Prepare(tx *database.Tx) (rows *MessagePage, statement database.Statement) {
 	place := "m.ordinal"
 	if p.byPosition {
