@@ -116,8 +116,8 @@ type MessageServiceClient interface {
 	// lost its connection picks its question up again. Further waits are refused as those of Ask.
 	AwaitResponses(ctx context.Context, in *AwaitResponsesRequest, opts ...grpc.CallOption) (*AwaitResponsesResponse, error)
 	// ListMessageDeliveries tells a message's sender and the operator what happened to it, recipient by recipient. For everyone else, and
-	// for an evicted message, it is NOT_FOUND. The list has a recipient of a broadcast once something happened there, or if the recipient is
-	// a member of the explicit channel.
+	// for what GetMessage does not find, it is NOT_FOUND. The list has a recipient of a broadcast once something happened there, or if the
+	// recipient is a member of the explicit channel.
 	ListMessageDeliveries(ctx context.Context, in *ListMessageDeliveriesRequest, opts ...grpc.CallOption) (*ListMessageDeliveriesResponse, error)
 	// GetInbox gives what is unread or unanswered for an agent now, across all intents that it can access, oldest first. It holds
 	// unanswered requests to the agent or to a role that it holds, read or not, and other messages that the agent has not read: to it, to its
@@ -412,8 +412,8 @@ type MessageServiceServer interface {
 	// lost its connection picks its question up again. Further waits are refused as those of Ask.
 	AwaitResponses(context.Context, *AwaitResponsesRequest) (*AwaitResponsesResponse, error)
 	// ListMessageDeliveries tells a message's sender and the operator what happened to it, recipient by recipient. For everyone else, and
-	// for an evicted message, it is NOT_FOUND. The list has a recipient of a broadcast once something happened there, or if the recipient is
-	// a member of the explicit channel.
+	// for what GetMessage does not find, it is NOT_FOUND. The list has a recipient of a broadcast once something happened there, or if the
+	// recipient is a member of the explicit channel.
 	ListMessageDeliveries(context.Context, *ListMessageDeliveriesRequest) (*ListMessageDeliveriesResponse, error)
 	// GetInbox gives what is unread or unanswered for an agent now, across all intents that it can access, oldest first. It holds
 	// unanswered requests to the agent or to a role that it holds, read or not, and other messages that the agent has not read: to it, to its

@@ -2820,8 +2820,8 @@ export const MessageService: GenService<{
   },
   /**
    * ListMessageDeliveries tells a message's sender and the operator what happened to it, recipient by recipient. For everyone else, and
-   * for an evicted message, it is NOT_FOUND. The list has a recipient of a broadcast once something happened there, or if the recipient is
-   * a member of the explicit channel.
+   * for what GetMessage does not find, it is NOT_FOUND. The list has a recipient of a broadcast once something happened there, or if the
+   * recipient is a member of the explicit channel.
    *
    * @generated from rpc openintent.v1.MessageService.ListMessageDeliveries
    */
