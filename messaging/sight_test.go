@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -92,5 +93,35 @@ func TestAnEvictedMessageIsNoQuestion(t *testing.T) {
 		require.True(t, h.exists(t, said))
 		require.ErrorIs(t, answer(), message.ErrMessageNotFound)
 		require.ErrorIs(t, await(), message.ErrMessageNotFound)
+	})
+}
+
+// An evicted request and its response are kept for the asker, and no list, thread or feed shows them, nor does anybody write below them.
+func TestWhatIsKeptForAnAskerIsNotListed(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.small(t, 2)
+		begin := h.positionOf(t, id)
+		asked := h.send(t, "alice", &sendRequest{
+			ChannelId: id, To: ptr("bob"), MessageType: ptr(request), ExpiresAt: h.in(time.Minute), Payload: content("asked"),
+		})
+		answer := h.reply(t, "bob", id, asked.GetId(), "answer")
+		for _, text := range []string{"gone", "one", "two"} {
+			h.say(t, "carol", id, text)
+		}
+		h.removeEvicted(t, id)
+		got, err := h.awaits(t, "alice", asked)
+		require.NoError(t, err)
+		require.Equal(t, []string{answer.GetId()}, idsOf(got))
+
+		require.Equal(t, []string{"one", "two"}, textsOf(h.list(t, "alice", &listRequest{ChannelId: id})))
+		for _, newest := range []*string{nil, ptr("2026-01-01T00:00:00Z")} {
+			require.Empty(t, h.list(t, "alice", &listRequest{ChannelId: id, CorrelationId: &asked.Id, Since: newest}))
+			require.Empty(t, h.list(t, "alice", &listRequest{ChannelId: id, ThreadId: &asked.Id, Since: newest}))
+		}
+		_, err = h.messaging.GetThread(as("alice"), &threadRequest{ChannelId: id, MessageId: asked.GetId()})
+		require.ErrorIs(t, err, message.ErrMessageNotFound)
+		require.Equal(t, []string{"one", "two"}, words(t, h.readAll(t, h.feedOf(t, id, "alice"), begin, 10)))
+		_, err = h.messaging.SendMessage(as("alice"), &sendRequest{ChannelId: id, ParentId: &answer.Id})
+		faulttest.RequireBadField(t, err, "parent_id")
 	})
 }
