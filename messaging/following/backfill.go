@@ -118,8 +118,8 @@ func (f *follower) deliverBackfill(ctx context.Context, found *reading.LogPage, 
 	it := items[0]
 	entry, in := f.entry(it), found.States[it.Message.ChannelNo]
 	viewer := f.viewerIn(in.Channel)
-	shown := viewer.Receives(it.Message) && viewer.Sees(it.Message, message.Listed, in.Count.Floor, entry.Now) // its sender has seen it all along
-	if !shown || !f.filter.Keeps(it) {
+	shown := viewer.Sees(it.Message, message.Listed, in.Count.Floor, entry.Now)
+	if !shown || !viewer.Receives(it.Message) || !f.filter.Keeps(it) { // its sender has seen it all along
 		return nil
 	}
 	if entry.Attention, err = f.attend(ctx, found, items, in, entry.Now); err != nil {

@@ -49,12 +49,12 @@ func (v Viewer) Sees(m *Message, as Purpose, floor int64, now time.Time) bool {
 		return kept && Timely(m, v, now) || m.owes()
 	case ByID:
 		return kept || m.owes()
-	case Answerable:
-		return kept || m.Type == TypeRequest // a request that was evicted is kept as long as it can be answered
-	case Deletable:
-		return kept || m.Obliges() || m.isDocument() // deleted or not, so that repeats are harmless
-	case Dischargeable:
-		return kept || m.Obliges() // the same
+	case Answerable: // the sweep keeps a request that was evicted as long as it can be answered
+		return kept || m.Type == TypeRequest
+	case Deletable: // deleted or not, so that repeats are harmless
+		return kept || m.Obliges() || m.isDocument()
+	case Dischargeable: // deleted or not, too
+		return kept || m.Obliges()
 	}
 	return false
 }
