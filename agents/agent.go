@@ -3,7 +3,7 @@ package agents
 import (
 	"time"
 
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 )
 
 // Status is an agent's state in its lifecycle; see the package comment for the transitions.

@@ -3,9 +3,9 @@ package agents
 import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/optional"
+	"openintent/internal/database"
+	"openintent/internal/optional"
 )
 
 var statusMessages = map[Status]openintentv1.AgentStatus{

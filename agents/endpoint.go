@@ -1,6 +1,6 @@
 package agents
 
-import "openintent/database"
+import "openintent/internal/database"
 
 // Endpoint reads the address at which other agents can reach an agent. It is empty if the agent registered none, or is not
 // registered.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"openintent/database"
-	"openintent/jsonvalue"
+	"openintent/internal/database"
+	"openintent/internal/jsonvalue"
 )
 
 // ErrStillRegistered refuses to erase an agent that has not deregistered.

@@ -3,7 +3,7 @@ package agents
 import (
 	"strconv"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // The refusals of this room.

@@ -7,9 +7,9 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"openintent/caller"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 )
 
 // UpdateAgentStatus moves an agent along its lifecycle, for the agent itself, a key bound to it, or the operator. A request

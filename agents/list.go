@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"strings"
 
-	"openintent/caller"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/pages"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/pages"
 )
 
 // mostCounted is how far a list counts.

@@ -5,8 +5,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"openintent/caller"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
 )
 
 // CheckRole refuses a text that cannot be a role's id; an empty text stands for no role.

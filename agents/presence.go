@@ -3,7 +3,7 @@ package agents
 import (
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // Presence is the part of an agent's record that decides whether messages to a role are for it, and which of its

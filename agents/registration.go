@@ -7,11 +7,11 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/jsonvalue"
 )
 
 // maxMetadataBytes bounds an agent's metadata, as JSON text.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // maxAhead bounds how many intents ahead of the clock are noted one by one when an agent takes a role.

@@ -6,9 +6,9 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/jsonvalue"
 )
 
 // row is an agent as the table stores it: times are in microseconds, and absent values are NULL.

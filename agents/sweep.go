@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // sweepBatch is how many agents one transaction of a sweep judges at most.

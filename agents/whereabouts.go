@@ -3,7 +3,7 @@ package agents
 import (
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // Whereabouts is what the records say of the agents that an address means: one agent, or the holders of a role.

@@ -3,8 +3,8 @@ package agents
 import (
 	"context"
 
-	"openintent/caller"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
 )
 
 // WhoAmI tells the caller what the server knows of it from its key. It needs no database.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // baseline is the design that group commit replaces: each message has its own transaction, which numbers it under a

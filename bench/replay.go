@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"openintent/clients/replay"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/replay"
 )
 
 const (

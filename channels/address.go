@@ -5,9 +5,9 @@ import (
 	"math/big"
 	"strings"
 
-	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 )
 
 // An address is a short text by which people tell each other of a channel: letters, and two digits after them. It leaves out what is easily

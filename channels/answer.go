@@ -7,10 +7,10 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"openintent/agents"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
-	"openintent/optional"
+	"openintent/internal/database"
+	"openintent/internal/optional"
 )
 
 // answers returns channels of one intent in their wire form, as of the head's time. The member lists leave out agents that

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"openintent/caller"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 )
 
 // subject is the channel that a call changes, as read under the lock on its intent's head.

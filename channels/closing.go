@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 )
 
 // closing is a channel with the time at which it closed.

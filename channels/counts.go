@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // PrepareCounts returns the statement that reads the counts of channels, to be sent together with others, and the map that it

@@ -7,10 +7,10 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"openintent/agents"
-	"openintent/caller"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 )
 
 // CreateChannel creates a channel, for callers that may read the intent. An audited channel needs more access, see mayAudit.

@@ -10,12 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
-	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 )
 
 func TestCreateMergesOptionsWithDefaults(t *testing.T) {

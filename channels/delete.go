@@ -3,8 +3,8 @@ package channels
 import (
 	"context"
 
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
 )
 
 // DeleteChannel closes a channel and marks it as deleted; the hooks of OnDeleting take care of its messages.

@@ -3,8 +3,8 @@ package channels
 import (
 	"fmt"
 
-	"openintent/caller"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
 )
 
 const (

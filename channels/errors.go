@@ -1,7 +1,7 @@
 package channels
 
 import (
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // The refusals of this room. A copy with metadata still matches them by errors.Is.

@@ -3,7 +3,7 @@ package channels
 import (
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // Exclusions are an intent's open explicit channels as of one epoch, and which of them list some agents. They show when an

@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"openintent/agents"
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 )
 
 // ErrGuestLeft refuses a guest that is no member of the channel any more.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 )
 
 // A guest takes part where it is listed, whatever the policy and the access to the intent, and manages nothing.

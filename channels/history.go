@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"openintent/agents"
-	"openintent/caller"
-	"openintent/database"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 )
 
 // insider is an agent that was a member when its channel was opened.

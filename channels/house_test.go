@@ -12,11 +12,11 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"openintent/agents"
-	"openintent/caller"
-	"openintent/database"
-	"openintent/database/databasetest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 	"openintent/tasks"
 )
 

@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/fault"
-	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/pages"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
+	"openintent/internal/pages"
 )
 
 // Channels that list many members end a page before it is full of channels.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"openintent/agents"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/internal/database"
 )
 
 // membersFrom makes lines of a member list, beginning at the given place, for agents that are added when the newest message has

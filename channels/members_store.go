@@ -1,7 +1,7 @@
 package channels
 
 import (
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // memberRow is a row of members.

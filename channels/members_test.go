@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
-	"openintent/fault"
-	"openintent/fault/faulttest"
 	"openintent/intents"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 )
 
 func TestAddAndRemoveMembers(t *testing.T) {

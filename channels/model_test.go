@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/database/databasetest"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
+	"openintent/internal/fault"
 )
 
 // modelChannel is a channel according to a plain reading of the contract. The rooms derive closings from times when they read;

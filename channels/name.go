@@ -5,9 +5,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"openintent/database"
-	"openintent/fault"
 	"openintent/intents"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 )
 
 // This file has the rules of channels' names: what a name may be, and that no two open channels of an intent have the same one.

@@ -3,8 +3,8 @@ package channels
 import (
 	"time"
 
-	"openintent/caller"
 	"openintent/intents"
+	"openintent/internal/caller"
 )
 
 // Participates reports whether the agent may see and post messages. It needs read access to the intent and, under the explicit

@@ -3,9 +3,9 @@ package channels
 import (
 	"time"
 
-	"openintent/caller"
-	"openintent/fault"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
 )
 
 // Manages reports whether the acting agent may change, close and delete the channel. The channel's creator and the intent's

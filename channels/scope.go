@@ -1,6 +1,6 @@
 package channels
 
-import "openintent/database"
+import "openintent/internal/database"
 
 // IntentOf returns the id of a channel's intent, and "" for an id that no channel has.
 func IntentOf(tx *database.Tx, channelID string) (intentID string, err error) {

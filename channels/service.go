@@ -9,10 +9,10 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"google.golang.org/grpc"
 
-	"openintent/caller"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/tasks"
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/oklog/ulid/v2"
 	"gorm.io/gorm"
 
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 )
 
 // AnyID in a request stands for whichever channel a message is in, where the call takes it. No channel has it for an id.

@@ -3,8 +3,8 @@ package channels
 import (
 	"context"
 
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 )
 
 // sweepPage is how many lapsed channels one statement finds at most, and so how many one transaction closes at most.

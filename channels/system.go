@@ -1,10 +1,10 @@
 package channels
 
 import (
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 )
 
 // SystemName is the name of the channel in which the server itself speaks. No caller can make a channel of that name.

@@ -3,9 +3,9 @@ package channels
 import (
 	"time"
 
-	"openintent/database"
-	"openintent/fault"
 	"openintent/intents"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 )
 
 // This file has the rules of a channel's time to live: how long it may be, and when it has run out.

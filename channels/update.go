@@ -6,9 +6,9 @@ import (
 
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
-	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 )
 
 // UpdateChannel changes the fields that the mask names. A request may close the channel and make other changes as well; the

@@ -3,8 +3,8 @@ package conversation
 import (
 	"context"
 
-	"openintent/caller"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
 	"openintent/messaging"
 	"openintent/messaging/attention"
 	"openintent/messaging/message"

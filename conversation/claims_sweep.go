@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"openintent/channels"
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging"
 	"openintent/messaging/claim"
 )

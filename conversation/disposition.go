@@ -5,12 +5,12 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"openintent/caller"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
+	"openintent/internal/optional"
 	"openintent/messaging"
 	"openintent/messaging/message"
-	"openintent/optional"
 )
 
 // dispositionDeferred is the only disposition that has an end.

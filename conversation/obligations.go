@@ -5,12 +5,12 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"openintent/caller"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
+	"openintent/internal/optional"
 	"openintent/messaging"
 	"openintent/messaging/message"
 	"openintent/messaging/obligation"
-	"openintent/optional"
 )
 
 // DischargeObligation closes an obligation. It does not matter whether the request's time is over, or the channel closed: the discharge

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"openintent/database"
-	"openintent/database/databasetest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 )
 
 // owedModel says in the plainest way what an obligation should have led to by now.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging"
 	"openintent/messaging/obligation"
 )

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/channels"
-	"openintent/fault"
-	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 	"openintent/messaging/obligation"
 )
 

@@ -3,11 +3,11 @@ package conversation
 import (
 	"strconv"
 
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
 	"openintent/intents"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging"
 	"openintent/messaging/message"
 	"openintent/messaging/obligation"

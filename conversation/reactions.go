@@ -3,13 +3,13 @@ package conversation
 import (
 	"context"
 
-	"openintent/caller"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
+	"openintent/internal/pages"
 	"openintent/messaging"
 	"openintent/messaging/message"
 	"openintent/messaging/reaction"
-	"openintent/pages"
 )
 
 // These bound what one agent keeps of its reactions to one message.

@@ -7,9 +7,9 @@ import (
 
 	"openintent/agents"
 	"openintent/channels"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/internal/database"
 	"openintent/messaging"
 	"openintent/messaging/claim"
 )

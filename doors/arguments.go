@@ -7,8 +7,8 @@ import (
 	"reflect"
 	"strings"
 
-	"openintent/fault"
-	"openintent/jsonvalue"
+	"openintent/internal/fault"
+	"openintent/internal/jsonvalue"
 )
 
 // ReadArguments reads what somebody filled in for an action: one JSON object by the house's rules, or nothing, which stands for an empty

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/protoadapt"
 
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 )
 
 // Arguments says by which arguments of a door the fields of the contract are given. If several may give a field, the first one is named

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 func TestRefusalsNameTheArgumentsThatWereGiven(t *testing.T) {

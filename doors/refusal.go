@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // Refusal is why something was not done, in the words of the contract. A door puts it into its protocol's form.

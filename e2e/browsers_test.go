@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/metadata"
 
-	"openintent/database"
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 )
 
 const console = "https://console.example"

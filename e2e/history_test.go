@@ -12,10 +12,10 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
 	"openintent/e2e/model"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database/databasetest"
 )
 
 // history is one random history: the server (or several on one database) and the model side by side. A step draws a

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // lines tells when a call has got or given up its place among those who wait.

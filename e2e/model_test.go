@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"openintent/database"
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
 	"openintent/e2e/model"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 	"openintent/server"
 )
 

@@ -14,9 +14,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database/databasetest"
 	"openintent/server"
 )
 

@@ -3,8 +3,8 @@ package intents
 import (
 	"time"
 
-	"openintent/caller"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
 )
 
 // Permission is a level of access to an intent. Levels are cumulative, so they compare with < and >.

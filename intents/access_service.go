@@ -7,13 +7,13 @@ import (
 
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
-	"openintent/optional"
-	"openintent/pages"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/jsonvalue"
+	"openintent/internal/optional"
+	"openintent/internal/pages"
 )
 
 // entryList is the name of the list of entries in cursors.

@@ -5,8 +5,8 @@ import (
 
 	"gorm.io/gorm"
 
-	"openintent/database"
-	"openintent/pages"
+	"openintent/internal/database"
+	"openintent/internal/pages"
 )
 
 type accessEntryRow struct {

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"openintent/caller"
-	"openintent/fault"
-	"openintent/fault/faulttest"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 )
 
 var noon = time.Date(2026, 2, 13, 12, 0, 0, 0, time.UTC)

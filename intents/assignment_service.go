@@ -5,11 +5,11 @@ import (
 
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	"openintent/caller"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
-	"openintent/pages"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/jsonvalue"
+	"openintent/internal/pages"
 )
 
 const defaultRole = "worker"

@@ -1,8 +1,8 @@
 package intents
 
 import (
-	"openintent/database"
-	"openintent/pages"
+	"openintent/internal/database"
+	"openintent/internal/pages"
 )
 
 // place is the place of an entry in a list that is ordered by time, and by name among entries of the same time.

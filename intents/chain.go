@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 )
 
 // computeHash returns "sha256:" and the unpadded base64url SHA-256 of the RFC 8785 form of the wire object without its

@@ -3,7 +3,7 @@ package intents
 import (
 	"fmt"
 
-	"openintent/pages"
+	"openintent/internal/pages"
 )
 
 // maxBreaks bounds the breaks that the answer lists; it counts all of them.

@@ -3,7 +3,7 @@ package intents
 import (
 	"time"
 
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 )
 
 // CoordinatorStatus is a coordinator's state.

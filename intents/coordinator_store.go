@@ -5,9 +5,9 @@ import (
 
 	"gorm.io/gorm"
 
-	"openintent/database"
-	"openintent/jsonvalue"
-	"openintent/pages"
+	"openintent/internal/database"
+	"openintent/internal/jsonvalue"
+	"openintent/internal/pages"
 )
 
 type coordinatorRow struct {

@@ -3,7 +3,7 @@ package intents
 import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // EpochCache keeps values that were read about intents as of an epoch, one value per key. It keeps a value for all

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 func TestRulesOfAnUncommittedChangeAreNotKept(t *testing.T) {

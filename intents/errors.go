@@ -3,7 +3,7 @@ package intents
 import (
 	"strconv"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // The refusals of this room that other rooms match with errors.Is or return themselves.

@@ -3,7 +3,7 @@ package intents
 import (
 	"time"
 
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 )
 
 // Event is one entry of an intent's log. Its hash covers the exact object that clients see, including the hash of the event

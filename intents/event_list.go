@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"openintent/caller"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/optional"
-	"openintent/pages"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/optional"
+	"openintent/internal/pages"
 )
 
 // ListEvents returns a page of an intent's log, the newest event first unless the request says otherwise.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/optional"
+	"openintent/internal/optional"
 )
 
 func TestListEvents(t *testing.T) {

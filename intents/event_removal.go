@@ -7,10 +7,10 @@ import (
 	"runtime"
 	"time"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/loop"
-	"openintent/pages"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/loop"
+	"openintent/internal/pages"
 )
 
 // Events that are older than the retention are removed from the beginning of their logs, a piece in each transaction. What is kept of

@@ -1,8 +1,8 @@
 package intents
 
 import (
-	"openintent/database"
-	"openintent/pages"
+	"openintent/internal/database"
+	"openintent/internal/pages"
 )
 
 // Section selects a part of one intent's log of events, for readers that interleave events with the other things that have

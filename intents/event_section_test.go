@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
-	"openintent/jsonvalue"
+	"openintent/internal/database"
+	"openintent/internal/jsonvalue"
 )
 
 // section reads a part of an intent's log.

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
-	"openintent/pages"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/jsonvalue"
+	"openintent/internal/pages"
 )
 
 const defaultEventPage = 100

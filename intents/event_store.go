@@ -1,9 +1,9 @@
 package intents
 
 import (
-	"openintent/database"
-	"openintent/jsonvalue"
-	"openintent/pages"
+	"openintent/internal/database"
+	"openintent/internal/jsonvalue"
+	"openintent/internal/pages"
 )
 
 // eventSize is an SQL expression for the bytes that an event takes on a page.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 )
 
 // The protocol's test vectors for the hash of events.

@@ -3,7 +3,7 @@ package intents
 import (
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // mark identifies one state of a head. If a transaction changes something under an intent's lock that other transactions decide

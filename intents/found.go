@@ -3,9 +3,9 @@ package intents
 import (
 	"context"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/jsonvalue"
 )
 
 // Found makes an active intent of a given id in the server's own name, unless there is one of that id. No agent is its creator, so no

@@ -3,7 +3,7 @@ package intents
 import (
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 const headColumns = "h.intent_no, i.id, h.status, h.ended_at, h.resumed_at, h.last_position, h.last_sequence, " +

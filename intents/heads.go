@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"openintent/database"
-	"openintent/jsonvalue"
+	"openintent/internal/database"
+	"openintent/internal/jsonvalue"
 )
 
 // Head is an intent's head inside one transaction: the sole source of the intent's positions, event sequences, channel numbers

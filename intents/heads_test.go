@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
-	"openintent/database/databasetest"
-	"openintent/jsonvalue"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
+	"openintent/internal/jsonvalue"
 )
 
 func TestLockUnknownIntent(t *testing.T) {

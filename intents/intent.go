@@ -3,7 +3,7 @@ package intents
 import (
 	"time"
 
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 )
 
 // Intent is what a group of agents wants to reach together.

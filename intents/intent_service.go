@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"time"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/jsonvalue"
 )
 
 // CreateIntent makes an intent and begins its log. Making it a part of another intent needs admin access to that one, because

@@ -3,8 +3,8 @@ package intents
 import (
 	"encoding/json"
 
-	"openintent/database"
-	"openintent/jsonvalue"
+	"openintent/internal/database"
+	"openintent/internal/jsonvalue"
 )
 
 // intentRow is an intent without the values that its head keeps.

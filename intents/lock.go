@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // heldHeads are the heads that a transaction has locked, one per intent, and the one reading of the clock by which it decides.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 )
 
 const (

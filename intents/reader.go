@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"openintent/caller"
-	"openintent/database"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 )
 
 // reader is the agent for which a list of intents, or of events across intents, is read, and the time of reading.

@@ -3,7 +3,7 @@ package intents
 import (
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // Rules returns an intent's rules as of an epoch that the transaction has read from the head. Under the head's lock, or in one

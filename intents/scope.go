@@ -3,8 +3,8 @@ package intents
 import (
 	"strings"
 
-	"openintent/caller"
-	"openintent/database"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 )
 
 // inScope returns an SQL condition on the intent i: it must lie in the scope. It begins with AND, and is empty for everywhere.

@@ -10,10 +10,10 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"google.golang.org/grpc"
 
-	"openintent/caller"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/jsonvalue"
 )
 
 // Bounds of the caches, in entries; an entry that falls out is read again.

@@ -8,10 +8,10 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"openintent/caller"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
+	"openintent/internal/jsonvalue"
 )
 
 // stateOperations reads how a request changes an intent's state: by patches, or by keys to set at the top level, each of which

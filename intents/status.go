@@ -3,7 +3,7 @@ package intents
 import (
 	"slices"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // Status is an intent's state in its lifecycle.

@@ -10,9 +10,9 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 )
 
 // What an API key holds is known approximately, as what an intent holds is (usage.go). Each server counts what the key's calls make here

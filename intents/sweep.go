@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"openintent/caller"
-	"openintent/database"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 )
 
 // Bounds of one turn of the sweeper.

@@ -11,9 +11,9 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 )
 
 // What an intent holds is known approximately. Each server counts what it stores itself at once, and learns what other servers stored,

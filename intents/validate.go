@@ -3,8 +3,8 @@ package intents
 import (
 	"strings"
 
-	"openintent/caller"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
 )
 
 const (

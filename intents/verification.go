@@ -7,12 +7,12 @@ import (
 	"sync"
 	"time"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/optional"
-	"openintent/pages"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/optional"
+	"openintent/internal/pages"
 )
 
 // verifyPage is how many events are in memory at a time while a chain is recomputed.

@@ -3,10 +3,10 @@ package intents
 import (
 	"time"
 
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/optional"
-	"openintent/pages"
+	"openintent/internal/database"
+	"openintent/internal/optional"
+	"openintent/internal/pages"
 )
 
 // The domain's words and the contract's numbers for the same things.

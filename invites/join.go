@@ -5,10 +5,10 @@ import (
 	"errors"
 
 	"openintent/agents"
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/keys"
 )
 

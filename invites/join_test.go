@@ -10,13 +10,13 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"openintent/agents"
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
-	"openintent/database/databasetest"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
+	"openintent/internal/fault"
 	"openintent/keys"
 	"openintent/tasks"
 )

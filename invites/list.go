@@ -3,11 +3,11 @@ package invites
 import (
 	"context"
 
-	"openintent/caller"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/pages"
 	"openintent/keys"
-	"openintent/pages"
 )
 
 // ListInvites lists a page of a channel's invites.

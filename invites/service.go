@@ -6,10 +6,10 @@ import (
 
 	"google.golang.org/grpc"
 
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/keys"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // Tag returns the keys' tag. No key has changed as long as the tag stays the same.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
 )
 
 // RevokeKey ends a key, and lists what pauses with it. A key that is revoked already stays as it is.

@@ -3,7 +3,7 @@ package keys
 import (
 	"strconv"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // The refusals of this room.

@@ -3,7 +3,7 @@ package keys
 import (
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // guestRow is the name of a guest of an invite.

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
-	"openintent/pages"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/pages"
 )
 
 const (

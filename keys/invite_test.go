@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 func TestAnInviteLastsAWeekUnlessItsMakerSays(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"openintent/caller"
+	"openintent/internal/caller"
 )
 
 const (

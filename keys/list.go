@@ -3,9 +3,9 @@ package keys
 import (
 	"context"
 
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/pages"
+	"openintent/internal/database"
+	"openintent/internal/pages"
 )
 
 // ListKeys lists a page of keys.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
 )
 
 // The reasons for which what somebody made is paused, as clients see them.

@@ -6,9 +6,9 @@ import (
 
 	"google.golang.org/grpc"
 
-	"openintent/caller"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 )
 
 // Config is what a Service needs.

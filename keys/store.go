@@ -7,9 +7,9 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/pages"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/pages"
 )
 
 // row is a key as the table stores it: times are in microseconds, and absent values are NULL.

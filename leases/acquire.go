@@ -9,12 +9,12 @@ import (
 	"github.com/google/uuid"
 
 	"openintent/agents"
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/jsonvalue"
 )
 
 const (

@@ -4,10 +4,10 @@ import (
 	"strconv"
 	"time"
 
-	"openintent/caller"
-	"openintent/database"
 	"openintent/intents"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging/writing"
 )
 

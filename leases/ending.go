@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"openintent/agents"
-	"openintent/caller"
 	"openintent/intents"
+	"openintent/internal/caller"
 )
 
 // ending is why a lease ended, as the log says it.

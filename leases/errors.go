@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // ErrNotFound means that the lease has ended, never was, or is another agent's.

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"openintent/agents"
-	"openintent/caller"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
-	"openintent/pages"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/pages"
 )
 
 // ListLeases lists an intent's leases that have not ended, for a caller that may read the intent.

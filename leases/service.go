@@ -8,10 +8,10 @@ import (
 	"google.golang.org/grpc"
 
 	"openintent/agents"
-	"openintent/caller"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging"
 	"openintent/messaging/writing"
 	"openintent/tasks"

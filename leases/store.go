@@ -5,8 +5,8 @@ import (
 
 	"gorm.io/gorm"
 
-	"openintent/database"
-	"openintent/pages"
+	"openintent/internal/database"
+	"openintent/internal/pages"
 )
 
 // ofScope reads the lease of a scope; it returns nil if there is none.

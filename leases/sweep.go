@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"openintent/agents"
-	"openintent/caller"
-	"openintent/database"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 )
 
 // sweptIntents bounds the intents of one turn of the sweep.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"openintent/database"
-	"openintent/fault"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 	"openintent/messaging/wake"

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/caller"
 	"openintent/channels"
+	"openintent/internal/caller"
 	"openintent/messaging/message"
 )
 

@@ -2,7 +2,7 @@ package messaging
 
 import (
 	"openintent/agents"
-	"openintent/caller"
+	"openintent/internal/caller"
 	"openintent/messaging/attention"
 	"openintent/messaging/message"
 )

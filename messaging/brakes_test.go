@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"pgregory.net/rapid"
 
-	"openintent/database/databasetest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database/databasetest"
 )
 
 // brakeOver is enough time for every brake to end.

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"openintent/fault"
-	"openintent/fault/faulttest"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 )
 
 func TestARepeatGetsTheFirstConversation(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault/faulttest"
 )
 
 const (

@@ -8,12 +8,12 @@ import (
 
 	"openintent/agents"
 	"openintent/channels"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
+	"openintent/internal/optional"
+	"openintent/internal/pages"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
-	"openintent/optional"
-	"openintent/pages"
 )
 
 // record says what happened to a message with one recipient. A time is zero for what did not happen. An answer is known for

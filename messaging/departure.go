@@ -8,8 +8,8 @@ import (
 
 	"openintent/agents"
 	"openintent/channels"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 	"openintent/messaging/writing"
 )

@@ -4,8 +4,8 @@ import (
 	"database/sql"
 	"time"
 
-	"openintent/database"
-	"openintent/fault"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 	"openintent/messaging/message"
 	"openintent/messaging/writing"
 )

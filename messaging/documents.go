@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )

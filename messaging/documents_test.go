@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/fault"
-	"openintent/fault/faulttest"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 	"openintent/messaging/writing"
 )
 

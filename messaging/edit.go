@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"openintent/caller"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging/message"
 	"openintent/messaging/writing"
 )

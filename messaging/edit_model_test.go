@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"openintent/database/databasetest"
-	"openintent/fault"
+	"openintent/internal/database/databasetest"
+	"openintent/internal/fault"
 )
 
 // edited is what the model knows of one message: all it ever said.

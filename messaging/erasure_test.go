@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // An erasure goes on after each of its pages: of channels, of a channel's messages, and of those that it erases together.

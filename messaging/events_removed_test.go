@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/fault"
-	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 )
 
 // removeEvents removes all events but the newest of each log, as a replica that keeps events for an hour does two hours later.

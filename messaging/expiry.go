@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 )
 

@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/channels"
-	"openintent/database"
-	"openintent/database/databasetest"
-	"openintent/fault"
-	"openintent/fault/faulttest"
 	"openintent/intents"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 	"openintent/messaging/message"
 )
 

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"time"
 
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )

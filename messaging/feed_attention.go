@@ -1,7 +1,7 @@
 package messaging
 
 import (
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging/attention"
 	"openintent/messaging/reading"
 )

@@ -2,8 +2,8 @@ package messaging
 
 import (
 	"openintent/agents"
-	"openintent/caller"
 	"openintent/intents"
+	"openintent/internal/caller"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 	"openintent/messaging/wake"

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/caller"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
 )
 
 // happening is one thing that happened in an intent, as a test did it.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"openintent/caller"
-	"openintent/database"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging/reading"
 )
 

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"openintent/agents"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 	"openintent/messaging/wake"
 )
 

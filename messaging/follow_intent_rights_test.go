@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
-	"openintent/fault"
-	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 )
 
 func TestLosingAccessEndsAnIntentsStreamAtOnce(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/caller"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging/following"
 	"openintent/messaging/reading"
 	"openintent/messaging/wake"

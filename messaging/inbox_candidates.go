@@ -3,7 +3,7 @@ package messaging
 import (
 	"slices"
 
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )

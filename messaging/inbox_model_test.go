@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"openintent/database/databasetest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database/databasetest"
 )
 
 // inboxModel says of a few agents, channels and messages what stands in which inbox, in plain Go over plain lists.

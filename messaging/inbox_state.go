@@ -2,8 +2,8 @@ package messaging
 
 import (
 	"openintent/agents"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 	"openintent/messaging/reading"
 )
 

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 )
 
 // slowLooks is how many turns of the slow timer pass until a watch reads the pages of its waits although nothing seems to have

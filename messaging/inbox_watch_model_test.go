@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"openintent/database/databasetest"
+	"openintent/internal/database/databasetest"
 )
 
 // modelledWait is a call that waits while a model goes on.

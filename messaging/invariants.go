@@ -3,7 +3,7 @@ package messaging
 import (
 	"slices"
 
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging/claim"
 	"openintent/messaging/obligation"
 	"openintent/messaging/reaction"

@@ -8,9 +8,9 @@ import (
 	"sync"
 
 	"openintent/agents"
-	"openintent/caller"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging/reading"
 	"openintent/messaging/wake"
 )

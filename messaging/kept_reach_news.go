@@ -2,9 +2,9 @@ package messaging
 
 import (
 	"openintent/agents"
-	"openintent/caller"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging/reading"
 )
 

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"openintent/channels"
-	"openintent/database"
-	"openintent/fault"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )

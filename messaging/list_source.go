@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )

@@ -1,8 +1,8 @@
 package messaging
 
 import (
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 )
 
 // LogEnd is how an intent's log ended when somebody read it: the last position, and the log's time then, in microseconds. Whoever remembers

@@ -11,10 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
-	"openintent/database/databasetest"
-	"openintent/fault"
-	"openintent/fault/faulttest"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 	"openintent/messaging/wake"
 )
 

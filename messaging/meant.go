@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"openintent/agents"
-	"openintent/caller"
-	"openintent/database"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 )
 

@@ -1,8 +1,8 @@
 package messaging
 
 import (
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 	"openintent/messaging/writing"
 )
 

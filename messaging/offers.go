@@ -10,10 +10,10 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
-	"openintent/loop"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/loop"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )

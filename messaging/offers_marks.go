@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 )
 
 // writeMarks moves the marks of channels that still exist forward, with one statement. It locks the rows in order, and among several

@@ -3,12 +3,12 @@ package messaging
 import (
 	"context"
 
-	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/pages"
 	"openintent/messaging/message"
 	"openintent/messaging/obligation"
-	"openintent/pages"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
 	"openintent/messaging/reading"
 )
 

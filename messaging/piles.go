@@ -11,9 +11,9 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 	"openintent/messaging/message"
 	"openintent/messaging/writing"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // wholeChannel is met by a plan that reads all messages of a channel or an intent to find a few.

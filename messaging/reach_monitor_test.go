@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
-	"openintent/database/databasetest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 )
 
 // deaf is a watch that no wake-up reaches, so that only LookForMissed wakes it.

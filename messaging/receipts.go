@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )

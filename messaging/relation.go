@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"openintent/agents"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 )
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"openintent/channels"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 	"openintent/messaging/claim"
 	"openintent/messaging/writing"
 )

@@ -3,8 +3,8 @@ package messaging
 import (
 	"context"
 
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 )
 
 // marksOfMessages are the tables of what was done with messages, by position and by message_position. A message may have any

@@ -4,12 +4,12 @@ import (
 	"context"
 	"strconv"
 
-	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/pages"
 	"openintent/messaging/message"
 	"openintent/messaging/writing"
-	"openintent/pages"
 )
 
 const (

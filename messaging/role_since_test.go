@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/fault"
-	"openintent/fault/faulttest"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 )
 
 // A clock that went ahead and back leaves intents whose time is ahead of it. What was sent there before a role was taken stays

@@ -6,13 +6,13 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/optional"
 	"openintent/messaging/message"
 	"openintent/messaging/writing"
-	"openintent/optional"
 )
 
 // SendMessage sends a message on a channel.

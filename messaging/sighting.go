@@ -3,10 +3,10 @@ package messaging
 import (
 	"context"
 
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 	"openintent/messaging/writing"

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/fault"
-	"openintent/fault/faulttest"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 )
 
 // unanswered asks a question of alice's, lets its time run out, and returns the error.

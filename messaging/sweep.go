@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging/writing"
 )
 

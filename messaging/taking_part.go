@@ -1,9 +1,9 @@
 package messaging
 
 import (
-	"openintent/caller"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 )
 

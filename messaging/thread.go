@@ -6,15 +6,15 @@ import (
 	"slices"
 	"time"
 
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/pages"
 	"openintent/messaging/claim"
 	"openintent/messaging/message"
 	"openintent/messaging/reaction"
 	"openintent/messaging/reading"
-	"openintent/pages"
 )
 
 // threadList is the name that the cursors of threads have.

@@ -5,13 +5,13 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
+	"openintent/internal/pages"
 	"openintent/messaging/claim"
 	"openintent/messaging/message"
 	"openintent/messaging/reaction"
 	"openintent/messaging/reading"
-	"openintent/pages"
 )
 
 // reactionsToOne is how many reactions to one message a thread shows at most.

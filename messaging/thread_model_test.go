@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"openintent/database/databasetest"
+	"openintent/internal/database/databasetest"
 )
 
 // threadModel says which messages there are on a channel, which thread each is in, and who may see it.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"openintent/caller"
-	"openintent/database"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging/claim"
 	"openintent/messaging/message"
 	"openintent/messaging/reaction"

@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/agents"
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
-	"openintent/database/databasetest"
-	"openintent/fault"
-	"openintent/fault/faulttest"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 	"openintent/messaging/message"
 	"openintent/messaging/writing"
 )

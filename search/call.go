@@ -8,12 +8,12 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"openintent/caller"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/pages"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
-	"openintent/pages"
 )
 
 const (

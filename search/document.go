@@ -1,7 +1,7 @@
 package search
 
 import (
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 )
 

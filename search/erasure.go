@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 const (

@@ -3,7 +3,7 @@ package search
 import (
 	"time"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 var (

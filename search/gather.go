@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"slices"
 
-	"openintent/caller"
-	"openintent/database"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 )
 

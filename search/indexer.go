@@ -5,10 +5,10 @@ import (
 	"errors"
 	"time"
 
-	"openintent/caller"
-	"openintent/database"
 	"openintent/intents"
-	"openintent/loop"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/loop"
 	"openintent/messaging/message"
 )
 

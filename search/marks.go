@@ -4,8 +4,8 @@ import (
 	"hash/fnv"
 	"strconv"
 
-	"openintent/caller"
 	"openintent/channels"
+	"openintent/internal/caller"
 	"openintent/messaging/message"
 )
 

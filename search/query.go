@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // maxQueryWords is how many words a query has at most.

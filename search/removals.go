@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // removalsTogether is how many removals one transaction takes out of the index. A removal has at most some hundreds of messages.

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/grpc"
 
 	"openintent/channels"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/internal/database"
 	"openintent/messaging"
 	"openintent/messaging/reading"
 )

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 )
 

@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // store puts a batch into the index, in one transaction.

@@ -3,7 +3,7 @@ package search
 import (
 	"iter"
 
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging/message"
 )
 

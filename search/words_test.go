@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/fault"
-	"openintent/jsonvalue"
+	"openintent/internal/fault"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging/message"
 )
 

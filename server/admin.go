@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 var errNotAdmin = fault.New(fault.NotFound, "ROUTE_NOT_FOUND", "There is nothing at this path of the admin address; / lists what there is.")

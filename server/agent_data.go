@@ -5,8 +5,8 @@ import (
 	"errors"
 	"log/slog"
 
-	"openintent/agentdata"
-	"openintent/database"
+	"openintent/internal/agentdata"
+	"openintent/internal/database"
 )
 
 // EraseAgent erases what a database has of one agent, beside the servers of a PostgreSQL. A SQLite file that a server has open is refused.

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
 
-	"openintent/caller"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
 )
 
 var errCertificateExpired = fault.New(fault.Unauthenticated, "CERTIFICATE_EXPIRED",

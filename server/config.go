@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"openintent/caller"
-	"openintent/database"
 	"openintent/intents"
-	"openintent/webhooks"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/webhooks"
 )
 
 // Config holds every setting of a server. cmd/openintent turns its tags into flags and environment variables;

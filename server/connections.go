@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // overdueInterval is how often the server checks its connections for anything that takes too long.

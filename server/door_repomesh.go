@@ -5,9 +5,9 @@ import (
 
 	"google.golang.org/grpc"
 
-	"openintent/database"
 	"openintent/doors/repomesh"
 	"openintent/intents"
+	"openintent/internal/database"
 )
 
 // newRepomesh makes the door for RepoMesh's protocol. The server itself makes the mesh, so that it belongs to none of the agents.

@@ -15,13 +15,13 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/peer"
 
-	"openintent/caller"
 	"openintent/doors"
 	"openintent/doors/agentchannel"
 	"openintent/doors/c2a"
 	"openintent/doors/mcp"
 	"openintent/doors/repomesh"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
 )
 
 // door is a way in for agents that speak another protocol, as the server sees it: it answers requests, and it puts refusals of

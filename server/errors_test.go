@@ -13,10 +13,10 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"openintent/database"
-	"openintent/database/databasetest"
 	"openintent/doors"
-	"openintent/fault"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
+	"openintent/internal/fault"
 	"openintent/keys"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/grpc/status"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // exchange is one call on a connection of the gRPC port, as its frames show it: from its headers until the server's

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // expiries ends waits and streams that began under a token or a certificate, when that is over.

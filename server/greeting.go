@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 const (

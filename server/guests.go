@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"openintent/caller"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
 	"openintent/invites"
 	"openintent/keys"
 )

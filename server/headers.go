@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // fillFromHeaders copies the headers If-Match and Idempotency-Key into the request fields of the same meaning. A

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 func TestIfMatchBecomesTheExpectedVersion(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 	"google.golang.org/grpc/metadata"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 var (

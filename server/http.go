@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 
 	"google.golang.org/grpc/metadata"
 
-	"openintent/caller"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
 )
 
 // maxAgentIDBytes bounds an agent's id to the same length as the contract's protos.

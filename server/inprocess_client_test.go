@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 // The generated client gets the header, each response in turn and then the end, as over a wire.

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"openintent/caller"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
 )
 
 var (

@@ -3,8 +3,8 @@ package server
 import (
 	"openintent/agents"
 	"openintent/channels"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 	"openintent/keys"
 	"openintent/leases"
 	"openintent/messaging"

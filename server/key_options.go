@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"openintent/caller"
+	"openintent/internal/caller"
 )
 
 // maxScope is how many intents a key may name, and how many channels.

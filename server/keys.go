@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"openintent/agents"
-	"openintent/caller"
+	"openintent/internal/caller"
 	"openintent/keys"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"sync"
 
-	"openintent/caller"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
 )
 
 // limits are the bounds of what callers may have under way at once on this server.

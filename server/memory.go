@@ -7,7 +7,7 @@ import (
 	"time"
 	"weak"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // These bound the memory that requests take while they arrive, and that answers take until their clients have read

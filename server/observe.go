@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
-	"openintent/caller"
 	"openintent/channels"
+	"openintent/internal/caller"
 )
 
 // maxRequestIDBytes bounds a request id that a client sent along.

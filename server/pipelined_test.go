@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 type sendingStream = grpc.BidiStreamingClient[openintentv1.SendMessageRequest, openintentv1.SendMessagesResponse]

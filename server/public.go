@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/grpc/peer"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 const (

@@ -3,7 +3,7 @@ package server
 import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"openintent/caller"
+	"openintent/internal/caller"
 )
 
 // mostQuotas is how many callers without a key have their use remembered. The use of others is forgotten, from the caller on

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/metadata"
 
-	"openintent/caller"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
 )
 
 // All that one caller without a key shows shares one quota, and nobody else's.

@@ -14,8 +14,8 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
 
-	"openintent/database"
-	"openintent/tracing"
+	"openintent/internal/database"
+	"openintent/internal/tracing"
 )
 
 // Addresses are the addresses on which a running server listens.

@@ -30,8 +30,8 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
 )
 
 // testConfig is the configuration of a server on free ports with its own database.

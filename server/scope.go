@@ -9,11 +9,11 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
-	"openintent/fault"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 	"openintent/tasks"
 )
 

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"openintent/tracing"
+	"openintent/internal/tracing"
 )
 
 // spans makes the spans of what the server does (docs/traces.md). It is nil if nothing is traced; then nobody calls it. No span

@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"openintent/doors/agentchannel"
-	"openintent/tracing"
+	"openintent/internal/tracing"
 )
 
 // beginDoor begins the span of a request at a door; the calls that the door then makes belong to it. A connection that lasts, as a

@@ -9,11 +9,11 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
+	"openintent/internal/tracing"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 	"openintent/messaging/writing"
 	"openintent/subscriptions"
-	"openintent/tracing"
 )
 
 // maxLinks bounds the links of one span.

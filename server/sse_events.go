@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 	"openintent/server/jsonform"
 )
 

@@ -4,7 +4,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // errorClass is what one kind of fault becomes on the wire.

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"openintent/caller"
+	"openintent/internal/caller"
 	"openintent/keys"
 )
 

@@ -10,10 +10,10 @@ import (
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
-	"openintent/database"
-	"openintent/fault"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/loop"
 	"openintent/keys"
-	"openintent/loop"
 )
 
 const (

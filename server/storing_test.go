@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
-	"openintent/database"
-	"openintent/database/databasetest"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 )
 
 // A server whose database answers and stores nothing is not ready, over both faces, until the database stores again.

@@ -12,9 +12,9 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"openintent/agents"
-	"openintent/caller"
-	"openintent/fault"
-	"openintent/oidc"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
+	"openintent/internal/oidc"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/oidc/oidctest"
+	"openintent/internal/oidc/oidctest"
 )
 
 // newTokenHouse makes what a server keeps of an issuer's tokens.

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // validator checks requests against the rules in their protos.

@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"openintent/caller"
+	"openintent/internal/caller"
 )
 
 // patienceField is the field by which a request says how long its call may wait.

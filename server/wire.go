@@ -10,21 +10,21 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"openintent/agents"
-	"openintent/caller"
 	"openintent/channels"
 	"openintent/conversation"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/loop"
+	"openintent/internal/webhooks"
 	"openintent/invites"
 	"openintent/keys"
 	"openintent/leases"
-	"openintent/loop"
 	"openintent/messaging"
 	"openintent/search"
 	"openintent/server/jsonform"
 	"openintent/subscriptions"
 	"openintent/tasks"
-	"openintent/webhooks"
 )
 
 // sweepInterval is how often the rooms store what time has already decided.

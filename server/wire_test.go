@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"openintent/database"
-	"openintent/database/databasetest"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 )
 
 // The rooms' own work, including notifications and turns, ends with the server on each engine.

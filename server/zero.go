@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // zeroProblem says why no text may have the character U+0000: PostgreSQL takes no such text, neither to store it nor to look for it.

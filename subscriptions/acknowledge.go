@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // acknowledge finishes deliveries: those with the given numbers, and all deliveries up to through that were made (0 means

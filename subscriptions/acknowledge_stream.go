@@ -7,8 +7,8 @@ import (
 
 	"google.golang.org/grpc"
 
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 // acknowledgementStream is a stream of StreamAcknowledgements.

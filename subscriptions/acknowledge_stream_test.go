@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
-	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 )
 
 // acknowledgements is a running stream of acknowledgements with both its sides.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/fault"
-	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 )
 
 func TestFetchDeliversUntilAcknowledged(t *testing.T) {

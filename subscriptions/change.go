@@ -3,7 +3,7 @@ package subscriptions
 import (
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/subscriptions/waiting"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/subscriptions/waiting"
 )
 

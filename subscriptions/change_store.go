@@ -3,7 +3,7 @@ package subscriptions
 import (
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // storedProgress are the columns of a subscription that change while it delivers. Times are microseconds; 0 stands for an unset one.

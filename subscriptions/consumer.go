@@ -8,7 +8,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 const (

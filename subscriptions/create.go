@@ -4,20 +4,20 @@ import (
 	"cmp"
 	"context"
 
+	"openintent/internal/optional"
 	"openintent/messaging/reading"
-	"openintent/optional"
 
 	"github.com/oklog/ulid/v2"
 
 	"openintent/agents"
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/webhooks"
 	"openintent/subscriptions/waiting"
-	"openintent/webhooks"
 )
 
 // CreateSubscription creates a subscription that begins now.

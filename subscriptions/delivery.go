@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"openintent/database"
-	"openintent/webhooks"
+	"openintent/internal/database"
+	"openintent/internal/webhooks"
 )
 
 // longestWait is the longest that a delivery can have to wait for its next attempt, or for the end of its last one. A consumer has at

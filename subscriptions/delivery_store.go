@@ -3,7 +3,7 @@ package subscriptions
 import (
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 const deliveryColumns = `d.number, d.intent_no, d.position, d.channel_no, d.attempts, d.due_at, d.given_up_at, d.dead_at,

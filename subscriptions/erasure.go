@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // EraseOf deletes all subscriptions of an agent and its own log, with everything that they had to deliver, their addresses and their

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strconv"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // The refusals of this room.

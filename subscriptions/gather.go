@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"openintent/agents"
-	"openintent/fault"
+	"openintent/internal/fault"
 	"openintent/messaging"
 	"openintent/messaging/reading"
 )

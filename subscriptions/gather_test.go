@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
-	"openintent/fault"
-	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 )
 
 // Two replicas that gather for one subscription simultaneously number everything once and in the order of each intent's log.

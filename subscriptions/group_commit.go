@@ -7,8 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"openintent/database"
-	"openintent/fault"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 )
 
 // groupSize bounds how many subscriptions one transaction changes.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
 )
 
 // A stream to which this replica's writer hands over what it stores, and fetches, which read it: whatever happens in the intents,

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database/databasetest"
-	"openintent/fault"
-	"openintent/fault/faulttest"
+	"openintent/internal/database/databasetest"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 )
 
 // If a stream of an agent's own log has delivered what the database has lost, it ends with an error, and a cursor from that

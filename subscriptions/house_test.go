@@ -14,15 +14,15 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"openintent/agents"
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
-	"openintent/database/databasetest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
+	"openintent/internal/webhooks"
 	"openintent/messaging"
 	"openintent/tasks"
-	"openintent/webhooks"
 )
 
 // These are shorter names for the types that the tests use most.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging/reading"
 )
 

@@ -9,5 +9,5 @@ import (
 func TestMain(m *testing.M) {
 	// The engines' servers stay until the end, and so do the connections to them on which the tests' databases are created.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener"),
-		goleak.IgnoreAnyFunction("openintent/database/databasetest.(*Server).start.func2"))
+		goleak.IgnoreAnyFunction("openintent/internal/database/databasetest.(*Server).start.func2"))
 }

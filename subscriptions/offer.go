@@ -8,9 +8,9 @@ import (
 
 	"openintent/messaging/reading"
 
-	"openintent/caller"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging"
 )
 

@@ -3,8 +3,8 @@ package subscriptions
 import (
 	"context"
 
-	"openintent/caller"
-	"openintent/database"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 )
 
 // anchor is the newest number of an agent's own log of which it is known when it was given, in microseconds. If the database loses commits and

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"openintent/caller"
-	"openintent/database"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"

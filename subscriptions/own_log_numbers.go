@@ -6,9 +6,9 @@ import (
 	"slices"
 	"sync"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 	"openintent/messaging"
 	"openintent/messaging/message"
 )

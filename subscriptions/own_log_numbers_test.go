@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )

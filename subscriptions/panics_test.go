@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
-	"openintent/caller"
-	"openintent/database/databasetest"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/database/databasetest"
+	"openintent/internal/fault"
 	"openintent/messaging/reading"
 )
 

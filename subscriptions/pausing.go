@@ -3,10 +3,10 @@ package subscriptions
 import (
 	"context"
 
-	"openintent/caller"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/optional"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/optional"
 )
 
 // A webhook receives without showing a key. So a subscription with a webhook has a maker, and it is paused while the maker's key has ended:

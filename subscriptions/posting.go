@@ -8,9 +8,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"openintent/fault"
+	"openintent/internal/fault"
+	"openintent/internal/webhooks"
 	"openintent/messaging"
-	"openintent/webhooks"
 )
 
 const (

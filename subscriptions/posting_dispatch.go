@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"openintent/fault"
-	"openintent/webhooks"
+	"openintent/internal/fault"
+	"openintent/internal/webhooks"
 )
 
 // errHeld ends a dispatch because the endpoint accepts nothing now. It never leaves the room.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"openintent/agents"
-	"openintent/database"
-	"openintent/fault"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 	"openintent/messaging"
 )
 

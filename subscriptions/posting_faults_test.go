@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
-	"openintent/database/databasetest"
-	"openintent/webhooks"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
+	"openintent/internal/webhooks"
 )
 
 // When commits fail, with or without effect, each posted delivery is either posted again under the same id or finished, and

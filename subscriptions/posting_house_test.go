@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/webhooks"
+	"openintent/internal/webhooks"
 )
 
 // posting lets a house post to this machine, and gives it a JSON encoder, because the server's encoder lies above this room.

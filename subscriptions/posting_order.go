@@ -3,9 +3,9 @@ package subscriptions
 import (
 	"context"
 
-	"openintent/fault"
+	"openintent/internal/fault"
+	"openintent/internal/webhooks"
 	"openintent/messaging/reading"
-	"openintent/webhooks"
 )
 
 // postOne posts one delivery, as the subscriber may see it just before it is sent. ahead contains the outcomes of the

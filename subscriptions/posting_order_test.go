@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
-	"openintent/database/databasetest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
+	"openintent/internal/webhooks"
 	"openintent/messaging/reading"
-	"openintent/webhooks"
 )
 
 // A skipped delivery does not come after later ones, even if the subscriber may see it again and the outcome of a later post is

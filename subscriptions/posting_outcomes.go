@@ -7,8 +7,8 @@ import (
 
 	"openintent/messaging/reading"
 
-	"openintent/database"
-	"openintent/webhooks"
+	"openintent/internal/database"
+	"openintent/internal/webhooks"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // resting doubles the number of webhook subscriptions a given number of times. It writes them to the database directly, as if

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"openintent/caller"
-	"openintent/database"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 )
 
 // posted is the condition for subscriptions whose deliveries are posted. An index uses the same condition.

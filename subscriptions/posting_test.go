@@ -10,16 +10,16 @@ import (
 	"testing"
 	"time"
 
-	"openintent/fault/faulttest"
+	"openintent/internal/fault/faulttest"
 	"openintent/messaging/reading"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 )
 
 func TestMessagesArePostedSignedAndAcknowledged(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database/databasetest"
+	"openintent/internal/database/databasetest"
 )
 
 // A lone post takes three transactions: one numbers the delivery, one takes the lease, and one stores the outcome and releases the lease.

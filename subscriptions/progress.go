@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"openintent/agents"
-	"openintent/caller"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging"
 )
 

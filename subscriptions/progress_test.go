@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // receiverFor makes a receiver that looks by hand.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging"
 )
 

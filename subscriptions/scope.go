@@ -3,9 +3,9 @@ package subscriptions
 import (
 	"context"
 
-	"openintent/caller"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 )
 
 // covered reports whether all that a subscription shows lies in a scope. Nobody with a narrower scope may see the subscription,

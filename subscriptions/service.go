@@ -11,15 +11,15 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"openintent/agents"
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
-	"openintent/loop"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/loop"
+	"openintent/internal/webhooks"
 	"openintent/messaging"
 	"openintent/messaging/reading"
-	"openintent/webhooks"
 )
 
 // Config configures a Service. Zero times mean the defaults.

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"openintent/database"
-	"openintent/fault"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // A transaction may run again after a conflict, and finds its portions as they were.

@@ -3,7 +3,7 @@ package subscriptions
 import (
 	"slices"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // standing is what the database holds of a subscription's deliveries before a transaction settles them. The transaction reads it, so that

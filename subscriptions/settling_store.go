@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 	"openintent/messaging"
 )
 

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 
-	"openintent/caller"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 )
 

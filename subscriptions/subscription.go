@@ -8,8 +8,8 @@ import (
 
 	"openintent/messaging/reading"
 
-	"openintent/caller"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
 	"openintent/messaging"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
+	"openintent/internal/database"
 
 	"openintent/subscriptions/waiting"
 )

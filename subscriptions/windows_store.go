@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"openintent/caller"
-	"openintent/database"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging/reading"
 	"openintent/subscriptions/waiting"
 )

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
 	"openintent/messaging/attention"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"

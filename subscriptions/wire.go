@@ -1,8 +1,8 @@
 package subscriptions
 
 import (
+	"openintent/internal/optional"
 	"openintent/messaging/reading"
-	"openintent/optional"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )

@@ -4,10 +4,10 @@ import (
 	"strconv"
 	"time"
 
-	"openintent/caller"
-	"openintent/database"
 	"openintent/intents"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/jsonvalue"
 )
 
 // change is one change of one task under the lock of its intent's head.

@@ -3,11 +3,11 @@ package tasks
 import (
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
-	"openintent/optional"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/jsonvalue"
+	"openintent/internal/optional"
 )
 
 var statusMessages = map[Status]openintentv1.TaskStatus{

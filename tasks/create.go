@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 )
 
 // defaultMaxAttempts is how many attempts a task has if its request does not say.

@@ -3,7 +3,7 @@ package tasks
 import (
 	"strconv"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // ErrNotFound means that the task does not exist.

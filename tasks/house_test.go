@@ -7,11 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/database/databasetest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 )
 
 // house is a service on a fresh database with a clock that the test moves, and one intent.

@@ -1,6 +1,6 @@
 package tasks
 
-import "openintent/database"
+import "openintent/internal/database"
 
 // Invariants are the rules that the stored rows of this room keep.
 func Invariants() []database.Invariant {

@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
-	"openintent/fault"
-	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 )
 
 // follow returns the sizes of a list's pages and the names of all tasks on them.

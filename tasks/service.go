@@ -6,11 +6,11 @@ import (
 
 	"google.golang.org/grpc"
 
-	"openintent/caller"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
-	"openintent/pages"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/pages"
 )
 
 // Config is what a Service needs.

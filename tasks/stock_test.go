@@ -5,11 +5,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
-	"openintent/database/databasetest"
-	"openintent/fault"
-	"openintent/fault/faulttest"
 	"openintent/intents"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 )
 
 // A task takes room among those of its key until it ends, or its intent does.

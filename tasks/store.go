@@ -10,10 +10,10 @@ import (
 	"github.com/oklog/ulid/v2"
 	"gorm.io/gorm"
 
-	"openintent/database"
 	"openintent/intents"
-	"openintent/jsonvalue"
-	"openintent/pages"
+	"openintent/internal/database"
+	"openintent/internal/jsonvalue"
+	"openintent/internal/pages"
 )
 
 // idPrefix begins every task's id; a ULID follows.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 )
 
 // Status is a task's state; see the package comment for the transitions.

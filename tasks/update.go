@@ -5,10 +5,10 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"openintent/caller"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/jsonvalue"
 )
 
 // UpdateTask changes a task's status and the values that belong to it, if the task still has the version that the request

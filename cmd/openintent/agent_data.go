@@ -8,10 +8,10 @@ import (
 	"io"
 	"os"
 
-	"openintent/agentdata"
 	"openintent/agents"
-	"openintent/database"
-	"openintent/fault"
+	"openintent/internal/agentdata"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 	"openintent/server"
 )
 

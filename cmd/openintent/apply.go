@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"openintent/clients/workflows"
 	openintent "openintent/sdk/go"
-	"openintent/workflows"
 )
 
 // applyCommand makes an intent's channels match a workflow file.

@@ -10,7 +10,7 @@ import (
 )
 
 // rfcWorkflow is the example from RFC-0021.
-const rfcWorkflow = "../../workflows/testdata/rfc-0021.yaml"
+const rfcWorkflow = "../../clients/workflows/testdata/rfc-0021.yaml"
 
 func TestApplySaysWhatItDid(t *testing.T) {
 	onChannel(t, func(t *testing.T, alice, _ shell) {

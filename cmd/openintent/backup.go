@@ -8,7 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // databaseFlag names the database on which a command works without a server, as `serve` has it.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/server"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
-	"openintent/database/databasetest"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 )
 
 // offline runs a command that works on a database without a server.

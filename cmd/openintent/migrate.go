@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // migrateCommand brings a database's schema up to date, apart from a server.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 )
 
 // payloadFlags are the ways to give a message's payload. Exactly one is used. Sending verbs embed them after their

@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"openintent/replay"
+	"openintent/clients/replay"
 	openintent "openintent/sdk/go"
 )
 

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"openintent/doors"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 // Options are what the operator sets.

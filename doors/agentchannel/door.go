@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc"
 
 	"openintent/doors"
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 )
 
 // Config is what the door needs.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 )
 
 // The kinds that the protocol defines. Others are free.

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"strings"
 
-	"openintent/fault"
-	"openintent/jsonvalue"
+	"openintent/internal/fault"
+	"openintent/internal/jsonvalue"
 )
 
 // format is one of the forms that answers have.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 const (

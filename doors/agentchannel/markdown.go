@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 )
 
 // writeMarkdown writes an answer for an agent that reads text. What the server vouches for comes first; what other agents wrote stands in

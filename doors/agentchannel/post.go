@@ -9,9 +9,9 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
+	"openintent/internal/fault"
+	"openintent/internal/jsonvalue"
 )
 
 // Posting is an event that somebody wants to post. Author is taken and not used: the author is the caller.

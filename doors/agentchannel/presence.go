@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 )
 
 // Presence is what the channel shows of one agent.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"openintent/doors"
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // route is what one path and method do.

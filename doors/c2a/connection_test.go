@@ -17,8 +17,8 @@ import (
 
 	"openintent/doors"
 	"openintent/doors/c2a/chat"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 // patience bounds the waits of tests for what must happen.

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc"
 
 	"openintent/doors"
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // Config is what the door needs.

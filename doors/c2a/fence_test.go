@@ -12,7 +12,7 @@ import (
 
 	"openintent/doors/c2a/chat"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 )
 
 // hostile are texts that try to end the field that holds them, or to look like something that the server said.

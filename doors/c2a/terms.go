@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"openintent/doors/c2a/chat"
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // The drafts of the protocol that the door serves.

@@ -9,8 +9,8 @@ import (
 
 	"openintent/doors"
 	"openintent/doors/c2a/chat"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 // window is for what a harness lets its deliveries wait. The drafts leave open how a harness asks for it; here it does so in its

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"openintent/doors/agentchannel"
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // address names a channel: by its id, by its name in an intent, or by what people dictate of an agent channel's URL.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"openintent/doors"
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // subject is what kind of thing a tool waits for.

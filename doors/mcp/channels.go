@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"openintent/doors"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/optional"
+	"openintent/internal/fault"
+	"openintent/internal/optional"
 )
 
 const (

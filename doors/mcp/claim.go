@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"openintent/doors"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 // claim takes, renews or gives back a claim on a message, or a lease of a resource.

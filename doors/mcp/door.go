@@ -14,7 +14,7 @@ import (
 	"openintent/doors"
 	"openintent/doors/agentchannel"
 	"openintent/doors/repomesh"
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // revisions are those of the protocol that the door serves, the newest first.

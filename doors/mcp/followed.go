@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"openintent/doors"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 // followed is a resource that a client hears of.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 // inbox lists what waits for the caller.

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"openintent/doors"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 const (

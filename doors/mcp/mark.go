@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"openintent/doors"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 // mostMarked is how many messages one call marks at most.

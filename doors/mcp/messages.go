@@ -8,7 +8,7 @@ import (
 
 	"openintent/doors"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"openintent/fault"
-	"openintent/jsonvalue"
+	"openintent/internal/fault"
+	"openintent/internal/jsonvalue"
 )
 
 // written is what a tool sends: a payload, or a text that stands for one.

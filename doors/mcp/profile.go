@@ -2,7 +2,7 @@ package mcp
 
 import (
 	"openintent/doors/repomesh"
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // profile is a set of tools, with what a model reads about them first. An address chooses one with the parameter tools.

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 
 	"openintent/doors"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/optional"
+	"openintent/internal/fault"
+	"openintent/internal/optional"
 )
 
 const (

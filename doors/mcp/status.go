@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"openintent/doors"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"openintent/doors"
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // action is something that an agent can do: a tool over MCP, and a route over REST.

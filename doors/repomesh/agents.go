@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
+	"openintent/internal/fault"
+	"openintent/internal/jsonvalue"
 )
 
 // agentRegister makes or renews the caller's record.

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"openintent/doors"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 // taskClaim takes a task on, together with its lock.

@@ -10,7 +10,7 @@ import (
 
 	"openintent/doors"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 )
 
 // event is a message or an entry of the mesh's log in the protocol's form. The server vouches for everything outside the payload, and in

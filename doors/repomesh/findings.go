@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"openintent/doors"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 // A task keeps the findings of whoever has it. The findings of others are messages for the task: nobody but who has a task changes it. A

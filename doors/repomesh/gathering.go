@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 const (

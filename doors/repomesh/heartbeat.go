@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 // agentHeartbeat says that the caller lives, that it is back after a crash, or that it stops.

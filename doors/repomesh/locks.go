@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"openintent/doors"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 // defaultTTL is how long a lock lasts unless its holder says, in seconds.

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc"
 
 	"openintent/doors"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 // locked is a mesh with leases, on pages of two, and with tasks that anybody but ann may claim.

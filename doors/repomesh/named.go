@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"openintent/doors"
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // An agent of the protocol's reference proves nothing: it names itself in its arguments. With a key that is bound to no agent, which may

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"openintent/doors"
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // route is how an action is reached over REST.

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"openintent/doors"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 // task is a task in the protocol's form.

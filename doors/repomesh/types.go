@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // chat is the type of an ordinary message.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
 	"openintent/e2e/harness"
+	"openintent/internal/database"
 )
 
 // checkEvery is how often a wait looks again.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
+	"openintent/internal/database/databasetest"
 )
 
 // PostgreSQL goes back to a moment as the page says. Everything acknowledged before the moment is there, nothing that was sent after it,

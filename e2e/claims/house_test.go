@@ -10,9 +10,9 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"openintent/database"
 	"openintent/e2e/replica"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
 )
 
 // house is a database with one channel, and the replicas on it.

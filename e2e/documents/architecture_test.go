@@ -53,12 +53,16 @@ func TestTheTableOfRoomsIsTheHouses(t *testing.T) {
 // rooms returns the folders of the program, which are those with a doc.go, and the generated ones.
 func rooms(t *testing.T) []string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(root, "*", "doc.go"))
-	require.NoError(t, err)
 	names := []string{"cmd/openintent", "gen"}
-	for _, file := range found {
-		if name := filepath.Base(filepath.Dir(file)); name != "e2e" && name != "bench" {
-			names = append(names, name)
+	for _, pattern := range []string{"*", "internal/*", "clients/*"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern, "doc.go"))
+		require.NoError(t, err)
+		for _, file := range found {
+			name, err := filepath.Rel(root, filepath.Dir(file))
+			require.NoError(t, err)
+			if name != "e2e" && name != "bench" {
+				names = append(names, filepath.ToSlash(name))
+			}
 		}
 	}
 	return names

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"openintent/database"
-	"openintent/database/databasetest"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 	"openintent/server"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/server"
 )
 

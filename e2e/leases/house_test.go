@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
 	"openintent/e2e/replica"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
 )
 
 // house is a database with one intent, and the replicas on it.

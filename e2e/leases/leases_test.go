@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
-	"openintent/database/databasetest"
 	"openintent/e2e/replica"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 )
 
 var (

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"openintent/e2e/replica"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 // lent are leases by the resources that they are for.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
-	"openintent/database/databasetest"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 )
 
 // The cluster is that of scripts/with-patroni.sh. Its database openintent is used by nobody else.

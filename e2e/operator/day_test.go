@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 )
 
 func TestMain(m *testing.M) { harness.Main(m) }

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"openintent/database/databasetest"
 	"openintent/e2e/replica"
+	"openintent/internal/database/databasetest"
 )
 
 // rounds is how many rounds of conversations each engine has. `make quiet` sets it.

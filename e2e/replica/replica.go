@@ -10,18 +10,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/agents"
-	"openintent/caller"
 	"openintent/channels"
 	"openintent/conversation"
-	"openintent/database"
-	"openintent/database/databasetest"
-	"openintent/fault"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
+	"openintent/internal/fault"
+	"openintent/internal/webhooks"
 	"openintent/leases"
 	"openintent/messaging"
 	"openintent/subscriptions"
 	"openintent/tasks"
-	"openintent/webhooks"
 )
 
 // Replica is one server.

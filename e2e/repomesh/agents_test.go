@@ -7,9 +7,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 	"openintent/server"
 )
 

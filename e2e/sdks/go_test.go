@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database/databasetest"
 	"openintent/e2e/sdks"
 	"openintent/e2e/sdks/scenarios"
+	"openintent/internal/database/databasetest"
 )
 
 // scenarioFiles is the folder of the shared scenarios.

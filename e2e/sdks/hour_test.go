@@ -17,9 +17,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 )
 
 // TestTheNewUsersHour does what a new user does: starts the program without keys, runs an agent in each language, asks

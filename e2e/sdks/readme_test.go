@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
 	"openintent/e2e/harness"
 	"openintent/e2e/sdks"
+	"openintent/internal/database"
 )
 
 // The first program in the Go SDK's README runs unchanged and prints what the README says.

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"openintent/database"
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 )
 
 // Stage is the environment in which an SDK's suite runs.

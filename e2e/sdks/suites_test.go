@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
 	"openintent/e2e/sdks"
+	"openintent/internal/database/databasetest"
 )
 
 // root is the path of the repository from this package.

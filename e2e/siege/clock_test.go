@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 )
 
 // behindItsBack changes the server's stored data while the server is stopped.

@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"openintent/database"
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 )
 
 // TestFrozenReplica freezes a replica while it holds the lock of one intent. Agents that send to other intents

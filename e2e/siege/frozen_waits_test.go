@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
-	"openintent/database"
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 )
 
 // frozenWaits are two replicas, one of which freezes while calls wait there. Each leads to the same database.

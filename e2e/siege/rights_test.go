@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
+	"openintent/internal/database/databasetest"
 )
 
 // rightsKeys bind each of three agents to its own key.

@@ -14,9 +14,9 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database/databasetest"
 )
 
 // sightKeys are each bound to the agent of the same name. Only some of them list roles.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
+	"openintent/internal/database/databasetest"
 )
 
 // TestWhatOneKeyStoresIsBounded lets one key store whatever is no message, as fast as it can: state, events and tasks of 100 KB. Its rates

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 	openintent "openintent/sdk/go"
 	"openintent/server"
 )

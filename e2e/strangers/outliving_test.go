@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
-	"openintent/oidc/oidctest"
+	"openintent/internal/database/databasetest"
+	"openintent/internal/oidc/oidctest"
 	"openintent/server"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
+	"openintent/internal/database/databasetest"
 	"openintent/server"
 )
 

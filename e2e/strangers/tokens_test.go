@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/metadata"
 
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/oidc/oidctest"
+	"openintent/internal/database/databasetest"
+	"openintent/internal/oidc/oidctest"
 	"openintent/server"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/caller"
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
+	"openintent/internal/caller"
+	"openintent/internal/database/databasetest"
 	"openintent/server"
 )
 

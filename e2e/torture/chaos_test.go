@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
+	"openintent/internal/database/databasetest"
 )
 
 // chaos breaks things on a schedule that its seed determines. It runs the faults on the test's goroutine, one after the other.

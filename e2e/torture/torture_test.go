@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"openintent/database/databasetest"
 	"openintent/e2e/harness"
+	"openintent/internal/database/databasetest"
 )
 
 var (

@@ -5,9 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/clients/workflows"
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/workflows"
 )
 
 func TestTheExampleOfTheRFC(t *testing.T) {

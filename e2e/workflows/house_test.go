@@ -12,13 +12,13 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"openintent/clients/workflows"
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/workflows"
 )
 
 // examples is the folder with the example files of package workflows.
-const examples = "../../workflows/testdata"
+const examples = "../../clients/workflows/testdata"
 
 // begin is the header of files whose header does not matter.
 const begin = "version: '1.0'\nintent: {title: Report}\nchannels:\n"

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
+	"openintent/clients/workflows"
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/workflows"
 )
 
 func closing(channelID string) *openintentv1.UpdateChannelRequest {

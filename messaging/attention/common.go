@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging/claim"
 	"openintent/messaging/message"
 )

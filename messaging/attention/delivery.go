@@ -4,7 +4,7 @@ import (
 	"iter"
 	"slices"
 
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging/claim"
 	"openintent/messaging/message"
 )

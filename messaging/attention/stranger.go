@@ -1,8 +1,8 @@
 package attention
 
 import (
-	"openintent/caller"
-	"openintent/database"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 )
 
 // A knock shows words of the sender: the subject, the kind, the channel's name. From a stranger it shows none of them. The recipient of a

@@ -3,7 +3,7 @@ package attention
 import (
 	"maps"
 
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 )
 

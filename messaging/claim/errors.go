@@ -1,6 +1,6 @@
 package claim
 
-import "openintent/fault"
+import "openintent/internal/fault"
 
 // The refusals of claims, and of answers that need one.
 var (

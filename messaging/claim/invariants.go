@@ -3,7 +3,7 @@ package claim
 import (
 	"fmt"
 
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 )
 

@@ -3,8 +3,8 @@ package claim
 import (
 	"strconv"
 
-	"openintent/caller"
-	"openintent/database"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 )
 

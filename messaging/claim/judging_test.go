@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/database"
-	"openintent/database/databasetest"
+	"openintent/internal/database"
+	"openintent/internal/database/databasetest"
 )
 
 // stored opens a database with an intent of epoch 1 and a claim on each of the messages 1 to 8, which nobody has judged since epoch 0.

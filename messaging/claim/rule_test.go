@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/fault"
-	"openintent/fault/faulttest"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 )
 
 var noon = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)

@@ -3,7 +3,7 @@ package claim
 import (
 	"openintent/agents"
 	"openintent/channels"
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 )
 

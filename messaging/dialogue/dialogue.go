@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"openintent/caller"
+	"openintent/internal/caller"
 	"openintent/messaging/message"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"openintent/caller"
+	"openintent/internal/caller"
 	"openintent/messaging/message"
 )
 

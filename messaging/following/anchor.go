@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 )
 

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging/attention"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"

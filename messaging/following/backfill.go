@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"openintent/caller"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )

@@ -8,9 +8,9 @@ import (
 
 	"google.golang.org/grpc"
 
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )

@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 	"openintent/messaging/wake"

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strconv"
 
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 	"openintent/messaging/wake"

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 )

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 	"openintent/messaging/wake"

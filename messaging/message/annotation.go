@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/optional"
+	"openintent/internal/optional"
 )
 
 // AnnotationType says what happened to a message.

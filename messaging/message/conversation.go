@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/optional"
+	"openintent/internal/optional"
 )
 
 // Priority says how urgent a sender finds its message. Empty counts as normal.

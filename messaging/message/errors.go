@@ -3,7 +3,7 @@ package message
 import (
 	"time"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 // Refusals that several paths share. Each is a value; a path adds metadata with With.

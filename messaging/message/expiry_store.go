@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"openintent/channels"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 )
 
 // ExpireRequests stores that open requests of one intent, named by their positions, have expired. The caller holds the lock of the

@@ -7,8 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"openintent/caller"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/jsonvalue"
 )
 
 // texts are the payload's members in which agents write to each other.

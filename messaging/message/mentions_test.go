@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/caller"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging/message"
 )
 

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"time"
 
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/jsonvalue"
 )
 
 // Type says what a message is for (RFC-0021 section 2.3).

@@ -2,7 +2,7 @@ package message
 
 import (
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/optional"
+	"openintent/internal/optional"
 )
 
 // Obligation makes a request stay open until its author, the delegate or the operator discharges it. This is what the request's

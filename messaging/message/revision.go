@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
-	"openintent/optional"
+	"openintent/internal/jsonvalue"
+	"openintent/internal/optional"
 )
 
 // Revision is what the content of a message was from one edit to the next. The first one is what was sent.

@@ -3,7 +3,7 @@ package message
 import (
 	"database/sql"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // The columns of a message as ScanFacts and Scan read them. The query takes the viewer twice as an argument, for its

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/agents"
-	"openintent/caller"
+	"openintent/internal/caller"
 )
 
 var noon = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)

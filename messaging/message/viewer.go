@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"openintent/agents"
-	"openintent/caller"
 	"openintent/channels"
 	"openintent/intents"
+	"openintent/internal/caller"
 )
 
 // Viewer is the agent that looks at a channel, as of one snapshot: its roles and memberships are those of that moment, and

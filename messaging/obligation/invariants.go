@@ -3,7 +3,7 @@ package obligation
 import (
 	"strconv"
 
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // Invariants are the rules that the stored rows of this room keep.

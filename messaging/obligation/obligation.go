@@ -3,8 +3,8 @@ package obligation
 import (
 	"time"
 
-	"openintent/caller"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
 )
 
 // MaxOpen is how many obligations of one author are open in an intent at most. Each costs others up to five messages.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"openintent/caller"
+	"openintent/internal/caller"
 )
 
 func TestWhoDischargesAnObligation(t *testing.T) {

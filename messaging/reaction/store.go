@@ -5,10 +5,10 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
+	"openintent/internal/optional"
 	"openintent/messaging/message"
-	"openintent/optional"
 )
 
 // Reaction is one agent's signal on one message.

@@ -1,7 +1,7 @@
 package reading
 
 import (
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/channels/channelstest"
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // Annotations and their messages are found by their places, however many there are.

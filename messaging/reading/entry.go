@@ -3,10 +3,10 @@ package reading
 import (
 	"time"
 
-	"openintent/caller"
 	"openintent/channels"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/internal/caller"
 	"openintent/messaging/attention"
 	"openintent/messaging/message"
 )

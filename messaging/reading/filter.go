@@ -3,8 +3,8 @@ package reading
 import (
 	"slices"
 
-	"openintent/caller"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
 	"openintent/messaging/message"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"openintent/channels"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 )
 

@@ -1,6 +1,6 @@
 package reading
 
-import "openintent/database"
+import "openintent/internal/database"
 
 // maxOpenRequests bounds how many open requests one call finds. The oldest come first.
 const maxOpenRequests = 10_000

@@ -2,7 +2,7 @@ package reading
 
 import (
 	"openintent/channels"
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 )
 

@@ -3,8 +3,8 @@ package reading
 import (
 	"openintent/agents"
 	"openintent/channels"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"openintent/channels"
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 )
 

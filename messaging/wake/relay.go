@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"openintent/channels"
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // relayChannel is the channel on which the replicas on one database notify one another.

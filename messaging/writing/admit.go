@@ -5,8 +5,8 @@ import (
 
 	"openintent/agents"
 	"openintent/channels"
-	"openintent/fault"
 	"openintent/intents"
+	"openintent/internal/fault"
 	"openintent/messaging/message"
 )
 

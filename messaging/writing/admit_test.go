@@ -8,15 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/agents"
-	"openintent/caller"
 	"openintent/channels"
 	"openintent/channels/channelstest"
-	"openintent/database"
-	"openintent/fault"
-	"openintent/fault/faulttest"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging/message"
 )
 

@@ -4,8 +4,8 @@ import (
 	"github.com/google/uuid"
 
 	"openintent/channels"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 	"openintent/messaging/wake"
 )

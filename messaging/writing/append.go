@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"openintent/channels"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 	"openintent/messaging/obligation"
 )

@@ -6,9 +6,9 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"openintent/caller"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 	"openintent/messaging/wake"
 )

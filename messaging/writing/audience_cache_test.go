@@ -11,9 +11,9 @@ import (
 
 	"openintent/channels"
 	"openintent/channels/channelstest"
-	"openintent/database"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/intents"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 	"openintent/messaging/wake"
 )

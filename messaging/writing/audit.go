@@ -5,7 +5,7 @@ import (
 
 	"openintent/channels"
 	"openintent/intents"
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging/message"
 )
 

@@ -6,9 +6,9 @@ import (
 
 	"openintent/agents"
 	"openintent/channels"
-	"openintent/database"
-	"openintent/fault"
 	"openintent/intents"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 	"openintent/messaging/claim"
 	"openintent/messaging/message"
 	"openintent/messaging/wake"

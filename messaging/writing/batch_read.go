@@ -6,8 +6,8 @@ import (
 
 	"openintent/agents"
 	"openintent/channels"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 	"openintent/messaging/wake"
 )

@@ -2,9 +2,9 @@ package writing
 
 import (
 	"openintent/channels"
-	"openintent/database"
+	"openintent/internal/database"
+	"openintent/internal/optional"
 	"openintent/messaging/message"
-	"openintent/optional"
 )
 
 // The batches gather rows column by column. In that form one statement writes them all.

@@ -3,9 +3,9 @@ package writing
 import (
 	"cmp"
 
-	"openintent/caller"
 	"openintent/channels"
 	"openintent/intents"
+	"openintent/internal/caller"
 	"openintent/messaging/message"
 )
 

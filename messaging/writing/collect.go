@@ -3,7 +3,7 @@ package writing
 import (
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"openintent/fault"
+	"openintent/internal/fault"
 	"openintent/messaging/message"
 )
 

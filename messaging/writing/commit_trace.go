@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging/message"
 )
 

@@ -1,7 +1,7 @@
 package writing
 
 import (
-	"openintent/database"
+	"openintent/internal/database"
 	"openintent/messaging/message"
 	"openintent/tasks"
 )

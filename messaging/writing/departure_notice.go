@@ -1,11 +1,11 @@
 package writing
 
 import (
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
 	"openintent/intents"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging/message"
 	"openintent/messaging/wake"
 )

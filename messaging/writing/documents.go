@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"openintent/channels"
-	"openintent/database"
-	"openintent/fault"
 	"openintent/intents"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 	"openintent/messaging/message"
 )
 

@@ -9,10 +9,10 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/fault"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging/message"
 )
 

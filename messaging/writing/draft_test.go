@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"openintent/caller"
-	"openintent/fault"
-	"openintent/fault/faulttest"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging/message"
 )
 

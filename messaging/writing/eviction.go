@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"openintent/channels"
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 const (

@@ -2,8 +2,8 @@ package writing
 
 import (
 	"openintent/channels"
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 	"openintent/messaging/claim"
 	"openintent/messaging/message"
 )

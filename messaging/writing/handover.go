@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"openintent/agents"
-	"openintent/caller"
 	"openintent/channels"
+	"openintent/internal/caller"
 	"openintent/messaging/message"
 	"openintent/messaging/wake"
 )

@@ -8,9 +8,9 @@ import (
 	"hash"
 	"time"
 
-	"openintent/database"
 	"openintent/intents"
-	"openintent/jsonvalue"
+	"openintent/internal/database"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging/message"
 )
 

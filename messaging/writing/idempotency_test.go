@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/intents"
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging/message"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"openintent/channels"
 	"openintent/intents"
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging/dialogue"
 	"openintent/messaging/message"
 )

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"openintent/database"
 	"openintent/intents"
+	"openintent/internal/database"
 )
 
 // headsAtOnce is how many heads one statement compares.

@@ -6,12 +6,12 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"openintent/agents"
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
-	"openintent/fault"
 	"openintent/intents"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging/message"
 )
 

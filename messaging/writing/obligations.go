@@ -1,9 +1,9 @@
 package writing
 
 import (
-	"openintent/caller"
-	"openintent/database"
-	"openintent/fault"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 	"openintent/messaging/message"
 	"openintent/messaging/obligation"
 )

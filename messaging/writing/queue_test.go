@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"openintent/fault"
-	"openintent/fault/faulttest"
-	"openintent/jsonvalue"
+	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging/message"
 )
 

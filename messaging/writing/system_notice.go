@@ -4,11 +4,11 @@ import (
 	"slices"
 	"time"
 
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/database"
 	"openintent/intents"
-	"openintent/jsonvalue"
+	"openintent/internal/caller"
+	"openintent/internal/database"
+	"openintent/internal/jsonvalue"
 	"openintent/messaging/message"
 )
 

@@ -2,10 +2,10 @@ package writing
 
 import (
 	"openintent/agents"
-	"openintent/caller"
 	"openintent/channels"
-	"openintent/fault"
 	"openintent/intents"
+	"openintent/internal/caller"
+	"openintent/internal/fault"
 	"openintent/messaging/message"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"openintent/channels"
-	"openintent/database"
+	"openintent/internal/database"
 )
 
 // These are the kinds of work that a commit leaves to do afterwards. The work is done intent by intent.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"openintent/channels"
-	"openintent/database"
-	"openintent/fault"
 	"openintent/intents"
+	"openintent/internal/database"
+	"openintent/internal/fault"
 	"openintent/messaging/message"
 	"openintent/messaging/wake"
 )

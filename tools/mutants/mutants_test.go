@@ -39,11 +39,11 @@ func TestEveryTargetFitsTheCode(t *testing.T) {
 			}
 		}
 	}
-	if _, err := (target{directory: "caller", files: []string{"gone.go"}}).others(root); err == nil {
+	if _, err := (target{directory: "internal/caller", files: []string{"gone.go"}}).others(root); err == nil {
 		t.Error("a target may name a file that is not there")
 	}
-	some := chosen([]string{"./caller/", "fault"})
-	if len(some) != 2 || some[0].directory != "caller" || some[1].directory != "fault" {
+	some := chosen([]string{"./internal/caller/", "internal/fault"})
+	if len(some) != 2 || some[0].directory != "internal/caller" || some[1].directory != "internal/fault" {
 		t.Errorf("chosen: %v", some)
 	}
 }

@@ -17,10 +17,11 @@ type target struct {
 
 // targets are the packages of which all rules, or the rules in some files, are pure: facts come in, a decision goes out.
 var targets = []target{
-	{directory: "caller"},
-	{directory: "jsonvalue", files: []string{"canonical.go"}},
+	{directory: "internal/caller"},
+	{directory: "internal/jsonvalue", files: []string{"canonical.go"}},
+	{directory: "internal/loop"},
+	{directory: "internal/webhooks", files: []string{"backoff.go", "circuit.go"}},
 	{directory: "keys", files: []string{"create.go", "invite.go", "key.go", "makers.go", "secret.go"}},
-	{directory: "loop"},
 	{directory: "messaging/attention"},
 	{directory: "messaging/claim"},
 	{directory: "messaging/dialogue"},
@@ -28,7 +29,6 @@ var targets = []target{
 	{directory: "messaging/obligation", files: []string{"obligation.go", "steps.go"}},
 	{directory: "messaging/writing", files: []string{"brakes.go", "idempotency.go", "loop_brake.go"}},
 	{directory: "subscriptions/waiting"},
-	{directory: "webhooks", files: []string{"backoff.go", "circuit.go"}},
 }
 
 // chosen returns the targets with these directories; all for none. A directory that is no target is mutated as a whole.

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"openintent/doors"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 // claim takes a claim on an event, renews it or gives it back. The caller's own claim is found again by its key, so a repeated call

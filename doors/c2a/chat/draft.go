@@ -5,8 +5,8 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 // What a sender may choose: where its message is seen, and how far its recipient will see it as meant for itself.

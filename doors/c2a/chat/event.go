@@ -10,7 +10,7 @@ import (
 
 	"openintent/doors"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/jsonvalue"
+	"openintent/internal/jsonvalue"
 )
 
 // Platform is the name by which events say where they come from.

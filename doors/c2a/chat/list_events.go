@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"openintent/doors"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/optional"
+	"openintent/internal/fault"
+	"openintent/internal/optional"
 )
 
 const (

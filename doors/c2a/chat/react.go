@@ -5,7 +5,7 @@ import (
 
 	"openintent/doors"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/optional"
+	"openintent/internal/optional"
 )
 
 // Signals are the protocol's reactions.

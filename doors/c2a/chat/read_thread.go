@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"openintent/doors"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
-	"openintent/optional"
+	"openintent/internal/fault"
+	"openintent/internal/optional"
 )
 
 // readThread shows the thread of an event with its reactions and who holds the claim on it, or the newest of a conversation.

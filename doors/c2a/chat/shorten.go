@@ -2,7 +2,7 @@ package chat
 
 import (
 	"openintent/doors"
-	"openintent/fault"
+	"openintent/internal/fault"
 )
 
 const (

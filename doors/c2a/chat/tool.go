@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"openintent/doors"
-	"openintent/fault"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/fault"
 )
 
 // Tools are the protocol's seven tools.

@@ -18,9 +18,9 @@ import (
 	"syscall"
 	"time"
 
-	"openintent/database"
 	"openintent/e2e/harness"
 	"openintent/e2e/sdks"
+	"openintent/internal/database"
 )
 
 func main() {

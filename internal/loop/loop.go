@@ -1,0 +1,123 @@
+package loop
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"openintent/internal/fault"
+)
+
+// Loop repeats one piece of work. Make it with New.
+type Loop struct {
+	name     string
+	interval time.Duration
+	work     func(context.Context) error
+	logger   *slog.Logger
+
+	// longest is the longest pause after failures; zero for a loop that keeps its interval whatever happens. failed counts the turns in a
+	// row that have failed, as long as the pauses grow.
+	longest time.Duration
+	failed  int
+	pauses  *backoff.ExponentialBackOff
+
+	wake   chan struct{}
+	cancel context.CancelFunc
+	done   chan struct{}
+	mutex  sync.Mutex
+}
+
+// New makes a loop that is not yet running. The name appears in the log when a turn fails.
+func New(name string, interval time.Duration, logger *slog.Logger, work func(context.Context) error) *Loop {
+	return &Loop{name: name, interval: interval, work: work, logger: logger, wake: make(chan struct{}, 1)}
+}
+
+// Slowing lets the loop wait twice as long after each failed turn in a row, up to a time. Of these failures it logs the first, and that
+// the work succeeds again. It returns the loop, which must not have been started.
+func (l *Loop) Slowing(longest time.Duration) *Loop {
+	l.longest = longest
+	return l
+}
+
+// Start begins the turns; the first comes after one interval or at the first Wake. Starting twice is an error of the
+// program and panics.
+func (l *Loop) Start() {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.cancel != nil {
+		panic("loop: " + l.name + " started twice")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	l.cancel, l.done = cancel, make(chan struct{})
+	go l.run(ctx)
+}
+
+// Wake asks for a turn now; wakes that come while one is waiting merge into it.
+func (l *Loop) Wake() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Stop ends the loop and waits for a turn under way to return.
+func (l *Loop) Stop() {
+	l.mutex.Lock()
+	cancel, done := l.cancel, l.done
+	l.mutex.Unlock()
+	if cancel == nil {
+		return
+	}
+	cancel()
+	<-done
+}
+
+func (l *Loop) run(ctx context.Context) {
+	defer close(l.done)
+	ticker := time.NewTicker(l.interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-l.wake:
+		}
+		if err := l.turn(ctx); ctx.Err() == nil {
+			l.conclude(err, ticker)
+		}
+	}
+}
+
+// conclude logs what became of a turn, and sets when the next one comes if that is not an interval later.
+func (l *Loop) conclude(err error, ticker *time.Ticker) {
+	switch {
+	case err != nil && l.longest == 0:
+		l.logger.Warn("periodic work failed; it is tried again at the next turn", "work", l.name, "error", err)
+	case err != nil:
+		if l.failed++; l.failed == 1 {
+			l.pauses = growingPauses(l.interval, l.longest)
+			l.logger.Warn("periodic work failed; it is tried again after pauses that grow, and the next success is logged", "work", l.name,
+				"error", err)
+		}
+		ticker.Reset(l.pauses.NextBackOff())
+	case l.failed > 0:
+		l.logger.Info("periodic work succeeds again", "work", l.name, "failures", l.failed)
+		l.failed = 0
+		ticker.Reset(l.interval)
+	}
+}
+
+// growingPauses returns pauses of which the first is twice an interval, and each further one twice the one before, up to the longest.
+func growingPauses(interval, longest time.Duration) *backoff.ExponentialBackOff {
+	return &backoff.ExponentialBackOff{InitialInterval: min(2*interval, longest), Multiplier: 2, MaxInterval: longest}
+}
+
+// turn runs the work once and turns a panic into an error, so that one bad turn does not end the program.
+func (l *Loop) turn(ctx context.Context) (err error) {
+	defer fault.Recover(&err)
+	return l.work(ctx)
+}
