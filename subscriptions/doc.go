@@ -29,7 +29,7 @@
 // failed. A delivery that is not acknowledged in time is due again, and becomes a dead letter after the last attempt.
 //
 // A stream sends what is new before that is stored (ahead.go). It numbers it from a block of numbers that it has reserved, and
-// notes it in its ledger (ledger.go). One goroutine of the replica stores what the ledgers hold (settling.go). In one transaction for many
+// notes it in its ledger (ledger.go). One goroutine of the replica stores what the ledgers hold (ledger_settling.go). In one transaction for many
 // subscriptions it stores rows for what is not acknowledged, the positions, and the highest number given. It goes up to the newest delivery
 // of each that is acknowledged or old enough. What was acknowledged by then gets no row. No position passes what is younger.
 //
@@ -49,7 +49,7 @@
 // in the logs before it sends that. So a delivery that makes servers crash when they stream it becomes a dead letter in the end.
 //
 // An acknowledgement of a delivery that is not stored yet waits until it is, on every replica (acknowledge_ahead.go). At the replica of
-// the stream it reads nothing itself: the transaction that stores it also finds out how the subscription is then (settling_state.go).
+// the stream it reads nothing itself: the transaction that stores it also finds out how the subscription is then (ledger_standing.go).
 // An acknowledgement on a stream of acknowledgements (acknowledge_stream.go) waits for nothing if the ledger knows the delivery: it only
 // notes that, and stores it about a second later, or at once if the stream of deliveries waits for the room. The answer at the end of the
 // stream of acknowledgements waits until all of them are stored.

@@ -19,7 +19,7 @@ var errSpent = errors.New("the reserved numbers are spent")
 
 // ledger is what the active stream of a subscription has sent and not stored yet. The stream numbers deliveries from a block
 // that it has reserved, sends them, and notes them here. The settler stores them a little later, many streams' together
-// (settling.go). A delivery that was acknowledged by then is never stored; only the position passes it.
+// (ledger_settling.go). A delivery that was acknowledged by then is never stored; only the position passes it.
 //
 // The ledger counts for nothing once another stream has taken over. It is fenced as soon as that is known, and the database
 // refuses what it still holds. Those deliveries come again under new numbers.

@@ -92,7 +92,7 @@
 // again on another one; all other connections are checked before their next use. If no server takes writes, IsUnavailable
 // recognizes the error.
 //
-// If the URL names several hosts, a watch asks each of them every second whether it is the primary (postgres_watch.go). When another
+// If the URL names several hosts, a watch asks each of them every second whether it is the primary (postgres_primary_watch.go). When another
 // one has taken over, the watch closes all connections that lead elsewhere. So nothing waits for a server that hangs, and nothing
 // goes on with an old primary that does not know that it was replaced.
 //

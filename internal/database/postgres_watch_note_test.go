@@ -56,7 +56,7 @@ const (
 )
 
 // Which host counts as the primary follows from what the looks find, one each second. PostgreSQL's own servers are in
-// postgres_watch_test.go.
+// postgres_primary_watch_test.go.
 func TestWhichHostIsThePrimary(t *testing.T) {
 	away := make([]look, 60) // of b, for a minute
 	for i := range away {

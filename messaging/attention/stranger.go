@@ -12,7 +12,7 @@ import (
 //     listed in the message's channel, and the sender did none of this for it;
 //   - it has written in the intent, or in the message's thread.
 //
-// The bound on what strangers pile up has a rule of the same kind, which also looks into other intents (messaging/relation.go). A knock does
+// The bound on what strangers pile up has a rule of the same kind, which also looks into other intents (messaging/stranger.go). A knock does
 // not, because it is made for each delivery.
 
 // MayBeStranger reports whether it has yet to be found out if the sender is a stranger: the message knocks, and only what the recipient

@@ -1,7 +1,7 @@
 // Package obligation keeps the obligations of requests: who owes what, when somebody is next told of it, and who discharged it.
 //
 // An obligation is open from the moment when its request is stored until somebody discharges it. While it is open, it goes through
-// steps (steps.go), each an interval after the one before:
+// steps (escalation.go), each an interval after the one before:
 //
 //	stored ─> return ─> return ─> return ─> the coordinator ─> the operator ─> (open, and silent)
 //

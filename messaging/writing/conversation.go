@@ -15,7 +15,7 @@ import (
 )
 
 // This file holds the rules of what a message says beyond RFC-0021: its parent and thread, its subject, kind, task and priority,
-// and what its sender asks for. How many answers a request wants stands in collect.go, and whom a message mentions in mentions.go.
+// and what its sender asks for. How many answers a request wants stands in wanted_answers.go, and whom a message mentions in mentions.go.
 // SetConversation and checkConversation decide what the draft alone decides, converse what takes the state under the lock.
 
 // Conversing is what every request that sends says of its message's conversation.

@@ -26,8 +26,8 @@ var targets = []target{
 	{directory: "messaging/claim"},
 	{directory: "messaging/dialogue"},
 	{directory: "messaging/message"},
-	{directory: "messaging/obligation", files: []string{"obligation.go", "steps.go"}},
-	{directory: "messaging/writing", files: []string{"brakes.go", "idempotency.go", "loop_brake.go"}},
+	{directory: "messaging/obligation", files: []string{"escalation.go", "obligation.go"}},
+	{directory: "messaging/writing", files: []string{"idempotency.go", "loop_brake_kept.go", "loop_brake_told.go"}},
 	{directory: "subscriptions/waiting"},
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // This file bounds what strangers pile up for an agent or a role: the messages addressed to it, from all names of one API key, that nobody
-// has read and that did not surface, while the recipient has no relation to their sender (relation.go).
+// has read and that did not surface, while the recipient has no relation to their sender (stranger.go).
 //
 // Each server keeps an account in memory for each key and recipient: how many further messages it lets through without a look at the
 // database. While that lasts, a message costs no statement, whoever sends it. Then a look finds out what holds: for a related sender it lets
