@@ -2,9 +2,9 @@
 // (RFC-0021 sections 2 to 7). This room holds the calls. What they share lives in the rooms inside, each of which imports only
 // those before it:
 //
-//	message ──> wake, claim, reaction, obligation, dialogue
+//	message ──> wake, claim, reaction, obligation, loopbrake
 //	claim, obligation ──> attention
-//	wake, claim, obligation, dialogue ──> writing
+//	wake, claim, obligation, loopbrake ──> writing
 //	wake, attention ──> reading ──> following
 //
 // # Sending

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"openintent/messaging/attention"
-	"openintent/messaging/dialogue"
+	"openintent/messaging/loopbrake"
 	"openintent/subscriptions/waiting"
 )
 
@@ -37,7 +37,7 @@ type Rules struct {
 // Today returns the rules by which a server judges and delivers without any further options.
 func Today() Rules {
 	return Rules{
-		DigestedKinds: attention.Today().DigestedKinds, TurnSeconds: int(dialogue.BrakeTime / time.Second),
+		DigestedKinds: attention.Today().DigestedKinds, TurnSeconds: int(loopbrake.BrakeTime / time.Second),
 		ComposeMostSeconds: int(waiting.Longest / time.Second), MaxChars: waiting.MaxChars,
 	}
 }

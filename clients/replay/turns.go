@@ -2,7 +2,7 @@ package replay
 
 import (
 	"openintent/internal/caller"
-	"openintent/messaging/dialogue"
+	"openintent/messaging/loopbrake"
 	"openintent/messaging/message"
 )
 
@@ -11,14 +11,14 @@ type turns struct {
 	rules Rules
 	// budgets are those of the channels, by id.
 	budgets map[string]int
-	talks   map[dialogue.Place]*dialogue.Dialogue
+	talks   map[loopbrake.Place]*loopbrake.Dialogue
 	// outside are the messages outside threads, under which threads may still begin, by id and without what they say.
 	outside map[string]*message.Message
 }
 
 func newTurns(rules Rules, budgets map[string]int) *turns {
 	return &turns{
-		rules: rules, budgets: budgets, talks: make(map[dialogue.Place]*dialogue.Dialogue), outside: make(map[string]*message.Message),
+		rules: rules, budgets: budgets, talks: make(map[loopbrake.Place]*loopbrake.Dialogue), outside: make(map[string]*message.Message),
 	}
 }
 
@@ -28,7 +28,7 @@ func (t *turns) braked(m *message.Message) bool {
 	if budget.Turns == 0 || m.Sender == caller.System {
 		return false
 	}
-	place, counts := dialogue.PlaceOf(m.ChannelNo, m.Type, m.Conversation)
+	place, counts := loopbrake.PlaceOf(m.ChannelNo, m.Type, m.Conversation)
 	if place.Root == 0 {
 		t.outside[m.ID] = &message.Message{
 			Position: m.Position, CorrelationPosition: m.CorrelationPosition, Sender: m.Sender, Target: m.Target, CreatedAt: m.CreatedAt,
@@ -46,12 +46,12 @@ func (t *turns) braked(m *message.Message) bool {
 }
 
 // talk returns the dialogue of a place. A thread begins with what it stands under, if that was read.
-func (t *turns) talk(m *message.Message, place dialogue.Place, budget dialogue.Budget) *dialogue.Dialogue {
+func (t *turns) talk(m *message.Message, place loopbrake.Place, budget loopbrake.Budget) *loopbrake.Dialogue {
 	talk := t.talks[place]
 	if talk != nil {
 		return talk
 	}
-	talk = new(dialogue.Dialogue)
+	talk = new(loopbrake.Dialogue)
 	t.talks[place] = talk
 	if place.Root == 0 {
 		return talk
@@ -67,8 +67,8 @@ func (t *turns) talk(m *message.Message, place dialogue.Place, budget dialogue.B
 }
 
 // budget returns what two agents may write to each other in a channel.
-func (t *turns) budget(channelID string) dialogue.Budget {
-	budget := dialogue.Budget{Turns: t.budgets[channelID], Within: seconds(t.rules.TurnSeconds)}
+func (t *turns) budget(channelID string) loopbrake.Budget {
+	budget := loopbrake.Budget{Turns: t.budgets[channelID], Within: seconds(t.rules.TurnSeconds)}
 	if t.rules.TurnBudget != nil {
 		budget.Turns = *t.rules.TurnBudget
 	}

@@ -44,7 +44,7 @@
 //
 // # The loop brake
 //
-// The writer counts in memory what two agents alone exchange (messaging/dialogue), and notes on a message if the brake is on (loop_brake_told.go).
+// The writer counts in memory what two agents alone exchange (messaging/loopbrake), and notes on a message if the brake is on (loop_brake_told.go).
 // What it remembers is bounded for each intent (loop_brake_kept.go), and belongs to the writer's goroutine. Counting asks nothing of the database.
 // Only the first message under a brake of which a coordinator is told is not stored in one round trip.
 //

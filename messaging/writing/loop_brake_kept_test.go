@@ -7,27 +7,27 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"openintent/messaging/dialogue"
+	"openintent/messaging/loopbrake"
 )
 
 // within is a budget of so many turns in a server's time.
-func within(turns int) dialogue.Budget {
-	return dialogue.Budget{Turns: turns, Within: dialogue.BrakeTime}
+func within(turns int) loopbrake.Budget {
+	return loopbrake.Budget{Turns: turns, Within: loopbrake.BrakeTime}
 }
 
 // What a failed attempt has counted is taken back, wherever it wrote in the ring.
 func TestBrakesTakeBackWhatFailed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := newBrakes()
-		var plain dialogue.Dialogue
+		var plain loopbrake.Dialogue
 		at := time.UnixMicro(1)
-		draw := func() (by string, budget dialogue.Budget) {
+		draw := func() (by string, budget loopbrake.Budget) {
 			at = at.Add(time.Duration(rapid.IntRange(0, 350).Draw(t, "seconds")) * time.Second)
 			return rapid.SampledFrom([]string{"alice", "bob", "alice", "bob", "carol"}).Draw(t, "by"),
 				within(rapid.SampledFrom([]int{3, 3, 3, 3, 4}).Draw(t, "budget"))
 		}
 		for range rapid.IntRange(1, 30).Draw(t, "batches") {
-			d, _ := b.dialogue(1, dialogue.Place{})
+			d, _ := b.dialogue(1, loopbrake.Place{})
 			fails := rapid.Bool().Draw(t, "fails")
 			for range rapid.IntRange(0, 6).Draw(t, "messages") {
 				by, budget := draw()
@@ -50,17 +50,17 @@ func TestBrakesTakeBackWhatFailed(t *testing.T) {
 
 func TestBrakesAreBounded(t *testing.T) {
 	b := newBrakes()
-	own, _ := b.dialogue(1, dialogue.Place{ChannelNo: 7})
+	own, _ := b.dialogue(1, loopbrake.Place{ChannelNo: 7})
 	for n := range int64(3 * brakedPlaces) {
-		b.dialogue(2, dialogue.Place{Root: n})
+		b.dialogue(2, loopbrake.Place{Root: n})
 	}
 	places, _ := b.intents.Get(2)
 	require.Equal(t, brakedPlaces, places.Len())
-	kept, known := b.dialogue(1, dialogue.Place{ChannelNo: 7})
+	kept, known := b.dialogue(1, loopbrake.Place{ChannelNo: 7})
 	require.True(t, known, "another intent pushes nothing out")
 	require.Same(t, own, kept)
 	for n := range int64(2 * brakedIntents) {
-		b.dialogue(n, dialogue.Place{})
+		b.dialogue(n, loopbrake.Place{})
 	}
 	require.Equal(t, brakedIntents, b.intents.Len())
 }
@@ -70,7 +70,7 @@ func TestATurnAllocatesNothing(t *testing.T) {
 	at := int64(1)
 	agents := []string{"alice", "bob", "carol"}
 	say := func() {
-		d, _ := b.dialogue(1, dialogue.Place{})
+		d, _ := b.dialogue(1, loopbrake.Place{})
 		b.turn(d, agents[at%3], time.UnixMicro(at), within(20))
 		b.keep()
 		at++

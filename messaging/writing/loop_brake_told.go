@@ -7,12 +7,12 @@ import (
 	"openintent/channels"
 	"openintent/intents"
 	"openintent/internal/jsonvalue"
-	"openintent/messaging/dialogue"
+	"openintent/messaging/loopbrake"
 	"openintent/messaging/message"
 )
 
 // This file brings the loop brake into the writer: what a braked message carries, and who is told. Which messages count where, and when a
-// brake is put on and ends, is decided in messaging/dialogue.
+// brake is put on and ends, is decided in messaging/loopbrake.
 
 // brakesToldHourly bounds how often an hour a coordinator is told of brakes in an intent.
 const brakesToldHourly = 20
@@ -23,8 +23,8 @@ var errUntold = errors.New("a batch that tells of a brake is not stored in one r
 // brake counts an admitted draft, and notes on it if it is braked. It returns whose dialogue it is if the draft is
 // the first one that is braked, and otherwise nobody.
 func (b *batch) brake(head *intents.Head, channel *channels.Rules, d *Draft) (agents []string) {
-	budget := dialogue.Budget{Turns: int(channel.TurnBudget), Within: dialogue.BrakeTime}
-	place, counts := dialogue.PlaceOf(channel.ChannelNo, d.MessageType, d.conversation)
+	budget := loopbrake.Budget{Turns: int(channel.TurnBudget), Within: loopbrake.BrakeTime}
+	place, counts := loopbrake.PlaceOf(channel.ChannelNo, d.MessageType, d.conversation)
 	if budget.Turns == 0 || !counts {
 		return nil
 	}

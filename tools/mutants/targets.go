@@ -24,7 +24,7 @@ var targets = []target{
 	{directory: "keys", files: []string{"create.go", "invite.go", "key.go", "makers.go", "secret.go"}},
 	{directory: "messaging/attention"},
 	{directory: "messaging/claim"},
-	{directory: "messaging/dialogue"},
+	{directory: "messaging/loopbrake"},
 	{directory: "messaging/message"},
 	{directory: "messaging/obligation", files: []string{"escalation.go", "obligation.go"}},
 	{directory: "messaging/writing", files: []string{"idempotency.go", "loop_brake_kept.go", "loop_brake_told.go"}},

@@ -1,4 +1,4 @@
-// Package dialogue decides when the loop brake is put on two agents that answer nobody but each other, and when it ends. It is told of one
+// Package loopbrake decides when the loop brake is put on two agents that answer nobody but each other, and when it ends. It is told of one
 // message after the other, and depends on nothing but what it is told. So the writer (messaging/writing) decides by it, and a replay of a
 // log finds what the writer decided.
 //
@@ -15,4 +15,4 @@
 //   - A dialogue has a fixed size, whatever is said in it. A turn allocates nothing, unless the dialogue begins or its budget changes.
 //
 // It knows neither where dialogues are kept nor who is told of a brake. If a dialogue is forgotten, the counting begins anew.
-package dialogue
+package loopbrake

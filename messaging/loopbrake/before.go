@@ -1,4 +1,4 @@
-package dialogue
+package loopbrake
 
 // Before is a dialogue as it was before a turn, with what was in its ring where the turn may be noted: at the next slot, or at the first
 // one if the dialogue begins anew.
