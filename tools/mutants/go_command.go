@@ -15,14 +15,23 @@ import (
 	"strings"
 )
 
-// realGo names the variable of the environment with the path of the go command.
-const realGo = "OPENINTENT_MUTANTS_GO"
+const (
+	// realGo names the variable of the environment with the path of the go command, and trouble the one with the file in which this
+	// program notes what went wrong with the machine rather than with a test.
+	realGo  = "OPENINTENT_MUTANTS_GO"
+	trouble = "OPENINTENT_MUTANTS_TROUBLE"
+	// notViableCode is the exit code by which gremlins takes a package that does not compile for no mutant at all; go's own is that of a
+	// failed test.
+	notViableCode = 2
+)
 
-// unbuilt is what `go test` says of a package that does not compile. notViableCode is the exit code by which gremlins takes that for no
-// mutant at all; go's own is that of a failed test.
-var unbuilt = regexp.MustCompile(`(?m)^FAIL\s+\S+ \[(build|setup) failed\]`)
-
-const notViableCode = 2
+var (
+	// unbuilt is what `go test` says of a package that does not compile, and uncompiled how the compiler says why.
+	unbuilt    = regexp.MustCompile(`(?m)^FAIL\s+\S+ \[(build|setup) failed\]`)
+	uncompiled = regexp.MustCompile(`(?m)^\S+\.go:\d+:\d+: `)
+	// troubled is what a machine says that has no room. It proves nothing of the code.
+	troubled = regexp.MustCompile(`no space left on device|cannot allocate memory|signal: killed`)
+)
 
 // goCommand stands for the go command while gremlins runs: it calls that, and mends two things.
 //
@@ -37,6 +46,11 @@ func goCommand(arguments []string) (code int) {
 	output, err := command.CombinedOutput()
 	_, _ = os.Stdout.Write(output)
 	var failed *exec.ExitError
+	if errors.As(err, &failed) && isTrouble(output) {
+		if err := os.WriteFile(os.Getenv(trouble), output, 0o600); err != nil {
+			fmt.Fprintln(os.Stderr, "mutants:", err)
+		}
+	}
 	switch {
 	case errors.As(err, &failed) && unbuilt.Match(output):
 		return notViableCode
@@ -55,6 +69,11 @@ func goCommand(arguments []string) (code int) {
 		return 1
 	}
 	return 0
+}
+
+// isTrouble reports whether tests failed, or could not be built, for no reason that is in the code.
+func isTrouble(output []byte) bool {
+	return troubled.Match(output) || unbuilt.Match(output) && !uncompiled.Match(output)
 }
 
 // A line of a coverage profile: the file by its package, where the block begins and ends, its statements, and how often it ran.

@@ -107,6 +107,21 @@ func TestTheCasesOfASwitchThatRanAreCovered(t *testing.T) {
 	}
 }
 
+func TestAMachineWithoutRoomProvesNothing(t *testing.T) {
+	for output, is := range map[string]bool{
+		"--- FAIL: TestX (0.00s)\nFAIL\nFAIL\tsmall\t0.01s\n":                                                    false,
+		"# small\n./size.go:5:9: invalid operation\nFAIL\tsmall [build failed]\n":                                false,
+		"# small\ncompile: writing output: write _pkg_.a: no space left on device\nFAIL\tsmall [build failed]\n": true,
+		"FAIL\tsmall [build failed]\n":                                                                           true,
+		"--- FAIL: TestX (0.00s)\n    write: no space left on device\nFAIL\tsmall\t0.01s\n":                      true,
+		"signal: killed\nFAIL\tsmall\t0.01s\n":                                                                   true,
+	} {
+		if isTrouble([]byte(output)) != is {
+			t.Errorf("%q: %t", output, !is)
+		}
+	}
+}
+
 func TestWhatLivesAndIsNotEqualFails(t *testing.T) {
 	directory := t.TempDir()
 	if err := os.Mkdir(filepath.Join(directory, "small"), 0o700); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -59,7 +60,8 @@ func (m mutator) mutate(ctx context.Context, t target) ([]mutant, error) {
 		return nil, err
 	}
 	written := filepath.Join(m.work, "report.json")
-	if err := os.RemoveAll(written); err != nil {
+	noted := filepath.Join(m.work, "trouble")
+	if err := errors.Join(os.RemoveAll(written), os.RemoveAll(noted)); err != nil {
 		return nil, err
 	}
 	// Gremlins measures how long the tests take once, and a busy machine must not end them later.
@@ -69,12 +71,15 @@ func (m mutator) mutate(ctx context.Context, t target) ([]mutant, error) {
 	}
 	command := exec.CommandContext(ctx, m.gremlins, append(arguments, "./"+t.directory)...)
 	command.Dir = m.copy
-	command.Env = append(os.Environ(), "PATH="+m.path, "TMPDIR="+m.work, "OPENINTENT_TEST_ONLY_SQLITE=1")
+	command.Env = append(os.Environ(), "PATH="+m.path, "TMPDIR="+m.work, "OPENINTENT_TEST_ONLY_SQLITE=1", trouble+"="+noted)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = time.Minute
 	said, err := command.CombinedOutput()
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if found, unread := os.ReadFile(noted); unread == nil {
+		return nil, fmt.Errorf("the machine failed, so what is said of %s would prove nothing:\n%s", t.directory, found)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("gremlins on %s: %w\n%s", t.directory, err, said)
