@@ -6,7 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/agents"
+	"openintent/caller"
 	"openintent/channels"
+	"openintent/database"
 	"openintent/intents"
 	"openintent/messaging/message"
 )
@@ -60,4 +63,33 @@ func TestAClaimEndsByItsMessagesDeadline(t *testing.T) {
 	require.Equal(t, noon.Add(time.Minute), c.ExpiresAt)
 	c.Extend(&message.Message{}, noon, time.Hour)
 	require.Equal(t, noon.Add(time.Hour), c.ExpiresAt)
+}
+
+// A claim of one holder ends with what made that agent one that may hold it.
+func TestAClaimEndsWithItsHolder(t *testing.T) {
+	const fence = 1_000_000
+	members := &channels.Rules{Policy: channels.PolicyExplicit} // only the operator takes part
+	thread := &message.Message{Type: message.TypeNotify, Sender: "alice"}
+	role := &message.Message{Type: message.TypeRequest, Target: "role:worker", Sender: "alice", Open: true}
+	for name, row := range map[string]struct {
+		message  *message.Message
+		holder   string
+		presence agents.Presence
+		left     time.Duration
+		want     Ending
+	}{
+		"the operator's":            {thread, caller.Operator, agents.Presence{}, 1, ""},
+		"the operator's request":    {role, caller.Operator, agents.Presence{}, 1, ""},
+		"the operator's, over":      {thread, caller.Operator, agents.Presence{}, 0, EndedByTime},
+		"whoever takes no part":     {thread, "bob", agents.Presence{Status: agents.StatusActive}, 1, EndedByAccess},
+		"a dead agent":              {thread, "bob", agents.Presence{Status: agents.StatusDead}, 1, EndedByDeath},
+		"one that deregistered":     {thread, "bob", agents.Presence{Status: agents.StatusDeregistered}, 1, EndedByLeaving},
+		"one that left and is back": {thread, caller.Operator, agents.Presence{DepartedAt: database.Time(fence + 1)}, 1, EndedByLeaving},
+		"one that left before":      {thread, caller.Operator, agents.Presence{DepartedAt: database.Time(fence)}, 1, ""},
+	} {
+		row.presence.AgentID = row.holder
+		s := Situation{Message: row.message, Channel: members, Access: new(intents.Rules), Now: noon}
+		c := &Claim{AgentID: row.holder, Presence: row.presence, Fence: fence, ExpiresAt: noon.Add(row.left)}
+		require.Equal(t, row.want, s.EndingOf(c), name)
+	}
 }

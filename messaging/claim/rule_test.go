@@ -78,6 +78,13 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// Who asks without the fence of its own claim learns that it is its own.
+func TestARefusalTellsTheHolderFromOthers(t *testing.T) {
+	own, others := claimed(held("bob", 1), "bob"), claimed(held("carol", 1), "bob")
+	require.Contains(t, fault.From(own).Message, "The caller holds the claim")
+	require.Contains(t, fault.From(others).Message, "Another agent holds the claim")
+}
+
 func TestAnswers(t *testing.T) {
 	by := func(agents ...string) map[string]struct{} {
 		set := make(map[string]struct{})
