@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/agents"
-	"openintent/fault"
+	"openintent/internal/fault"
 	"openintent/messaging/message"
 )
 
