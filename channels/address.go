@@ -73,7 +73,7 @@ func (r *Rules) OwnDocuments() []string {
 	return ownDocuments
 }
 
-// isAddress tells whether a text has the form of an address.
+// isAddress reports whether a text has the form of an address.
 func isAddress(text string) bool {
 	letters := len(text) - digits
 	if letters < fewestLetters || letters > mostLetters {

@@ -53,7 +53,7 @@ func (c *EpochCache[K, V]) Kept(epoch int64, key K) (value V, ok bool) {
 //     newer, because it may belong to a lost history. So a slow reader may displace a newer value; the next reader reads that
 //     again.
 func (c *EpochCache[K, V]) Add(tx *database.Tx, intentNo, epoch int64, key K, value V) {
-	head := heldBy(tx).Get(intentNo)
+	head := lockedBy(tx).Get(intentNo)
 	switch {
 	case head == nil && !tx.Snapshot():
 	case head != nil && head.raised:

@@ -53,7 +53,7 @@ func exists(tx *database.Tx, id string) (bool, error) {
 
 // found stores an intent of the server's own and begins its log.
 func found(tx *database.Tx, intent *Intent) (*Head, error) {
-	intent.CreatedAt = heldHeadsOf(tx).clock()
+	intent.CreatedAt = lockedHeadsOf(tx).clock()
 	intent.UpdatedAt = intent.CreatedAt
 	head, err := insertIntent(tx, intent, "")
 	if err != nil {

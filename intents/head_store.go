@@ -63,7 +63,7 @@ func PrepareHead(tx *database.Tx, intentNo int64) (statement database.Statement,
 		if found == nil {
 			return Head{}, ErrIntentNotFound
 		}
-		found.held = &heldHeads{tx: tx}
+		found.held = &lockedHeads{tx: tx}
 		return *found, nil
 	}
 }
@@ -71,7 +71,7 @@ func PrepareHead(tx *database.Tx, intentNo int64) (statement database.Statement,
 // PrepareHeads is PrepareHead for several intents; the result lacks those that do not exist.
 func PrepareHeads(tx *database.Tx, intentNos []int64) (statement database.Statement, heads func() Heads) {
 	var found Heads
-	read := &heldHeads{tx: tx}
+	read := &lockedHeads{tx: tx}
 	in, argument := tx.In("h.intent_no", intentNos)
 	statement = database.Statement{
 		SQL: "SELECT " + headColumns + " FROM intent_heads AS h JOIN intents AS i ON i.intent_no = h.intent_no WHERE " + in +

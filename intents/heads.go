@@ -37,16 +37,16 @@ type Head struct {
 
 	lastChannel int64
 	lastHash    string
-	tag         int64      // drawn by each change that is stored
-	held        *heldHeads // reads the transaction's clock; nil outside of a transaction
-	locked      bool       // by Lock, or by the commit after Expect; a head that is not locked hands out nothing
-	expected    *mark      // the state that Expect assumes of the stored row; nil if the row was read under the lock
-	pending     []*Event   // logged, not yet stored
-	dirty       bool       // differs from the stored row
-	raised      bool       // this transaction raised the epoch
-	grown       bool       // this transaction handed out positions
-	toldAbove   bool       // the room above reports that, and not OnAppended
-	named       []string   // agents that the intent names because of this transaction
+	tag         int64        // drawn by each change that is stored
+	held        *lockedHeads // reads the transaction's clock; nil outside of a transaction
+	locked      bool         // by Lock, or by the commit after Expect; a head that is not locked hands out nothing
+	expected    *mark        // the state that Expect assumes of the stored row; nil if the row was read under the lock
+	pending     []*Event     // logged, not yet stored
+	dirty       bool         // differs from the stored row
+	raised      bool         // this transaction raised the epoch
+	grown       bool         // this transaction handed out positions
+	toldAbove   bool         // the room above reports that, and not OnAppended
+	named       []string     // agents that the intent names because of this transaction
 }
 
 // Now returns the time of the transaction's decisions about this intent, such as whether a deadline has passed. It is At for

@@ -96,7 +96,7 @@ func (s *Service) create(tx *database.Tx, c caller.Caller, intent *Intent, polic
 	if err := s.stock.Take(tx, c.KeyID, stockOfIntents); err != nil {
 		return err
 	}
-	intent.CreatedAt = heldHeadsOf(tx).clock()
+	intent.CreatedAt = lockedHeadsOf(tx).clock()
 	intent.UpdatedAt = intent.CreatedAt
 	head, err := insertIntent(tx, intent, c.KeyID)
 	if err != nil {

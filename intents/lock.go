@@ -8,24 +8,24 @@ import (
 	"openintent/internal/database"
 )
 
-// heldHeads are the heads that a transaction has locked, one per intent, and the one reading of the clock by which it decides.
-type heldHeads struct {
+// lockedHeads are the heads that a transaction has locked, one per intent, and the one reading of the clock by which it decides.
+type lockedHeads struct {
 	tx    *database.Tx
 	heads Heads
 	now   time.Time
 	begun bool // a locking statement was made; a second one could lock in another order and cause a deadlock
 }
 
-type heldHeadsKey struct{}
+type lockedHeadsKey struct{}
 
-// heldHeadsOf returns the heads that the transaction holds; none at first. Their changes are stored just before the commit, unless the
+// lockedHeadsOf returns the heads that the transaction holds; none at first. Their changes are stored just before the commit, unless the
 // transaction has stored them itself (see Statements).
-func heldHeadsOf(tx *database.Tx) *heldHeads {
-	if held, ok := tx.Local(heldHeadsKey{}).(*heldHeads); ok {
+func lockedHeadsOf(tx *database.Tx) *lockedHeads {
+	if held, ok := tx.Local(lockedHeadsKey{}).(*lockedHeads); ok {
 		return held
 	}
-	held := &heldHeads{tx: tx}
-	tx.SetLocal(heldHeadsKey{}, held)
+	held := &lockedHeads{tx: tx}
+	tx.SetLocal(lockedHeadsKey{}, held)
 	tx.BeforeCommit(func() error {
 		tx.SendWithCommit(held.heads.Statements()...)
 		return nil
@@ -34,14 +34,14 @@ func heldHeadsOf(tx *database.Tx) *heldHeads {
 }
 
 // clock reads the transaction's clock once, at the first decision, which comes after locking.
-func (held *heldHeads) clock() time.Time {
+func (held *lockedHeads) clock() time.Time {
 	if held.now.IsZero() {
 		held.now = held.tx.Now()
 	}
 	return held.now
 }
 
-func (held *heldHeads) hold(h *Head) {
+func (held *lockedHeads) hold(h *Head) {
 	h.held, h.locked = held, true
 	at, _ := slices.BinarySearchFunc(held.heads, h, func(a, b *Head) int { return cmp.Compare(a.IntentNo, b.IntentNo) })
 	held.heads = slices.Insert(held.heads, at, h)
@@ -53,7 +53,7 @@ func (held *heldHeads) hold(h *Head) {
 // could wait for a transaction that waits for this one. If an intent does not exist, Lock returns ErrIntentNotFound.
 func Lock(tx *database.Tx, intentNos ...int64) (Heads, error) {
 	wanted := distinct(intentNos)
-	if held := heldHeadsOf(tx).pick(wanted); len(held) == len(wanted) {
+	if held := lockedHeadsOf(tx).pick(wanted); len(held) == len(wanted) {
 		return held, nil
 	}
 	statement, heads := PrepareLock(tx, wanted, false)
@@ -65,7 +65,7 @@ func Lock(tx *database.Tx, intentNos ...int64) (Heads, error) {
 
 // PrepareClock returns a statement that reads the transaction's clock. When sent right after the lock, it saves the round trip
 // in which the first Now or Next would read the clock.
-func PrepareClock(tx *database.Tx) database.Statement { return tx.Clock(&heldHeadsOf(tx).now) }
+func PrepareClock(tx *database.Tx) database.Statement { return tx.Clock(&lockedHeadsOf(tx).now) }
 
 // PrepareLock returns the statement of a transaction's first lock, to be sent together with others that follow it, and a
 // function that returns the heads once the statement has run. That function returns ErrIntentNotFound if one of the intents
@@ -74,7 +74,7 @@ func PrepareClock(tx *database.Tx) database.Statement { return tx.Clock(&heldHea
 func PrepareLock(
 	tx *database.Tx, intentNos []int64, skipLocked bool,
 ) (statement database.Statement, heads func() (Heads, error)) {
-	held := heldHeadsOf(tx)
+	held := lockedHeadsOf(tx)
 	if held.begun || len(held.heads) > 0 {
 		panic("intents: a transaction locks all its heads in one statement")
 	}
@@ -108,7 +108,7 @@ func PrepareLock(
 }
 
 // pick returns those of the wanted heads that are held.
-func (held *heldHeads) pick(wanted []int64) Heads {
+func (held *lockedHeads) pick(wanted []int64) Heads {
 	picked := make(Heads, 0, len(wanted))
 	for _, no := range wanted {
 		if head := held.heads.Get(no); head != nil {
@@ -118,9 +118,9 @@ func (held *heldHeads) pick(wanted []int64) Heads {
 	return picked
 }
 
-// heldBy returns the heads that a transaction holds.
-func heldBy(tx *database.Tx) Heads {
-	if held, ok := tx.Local(heldHeadsKey{}).(*heldHeads); ok {
+// lockedBy returns the heads that a transaction holds.
+func lockedBy(tx *database.Tx) Heads {
+	if held, ok := tx.Local(lockedHeadsKey{}).(*lockedHeads); ok {
 		return held.heads
 	}
 	return nil

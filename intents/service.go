@@ -164,7 +164,7 @@ func (s *Service) OnNamed(fn func(intentNo int64, agentIDs []string)) {
 // announce runs the hooks after a commit: for the intents whose epoch the transaction raised, for those whose log it made
 // longer, and for the agents that they newly name.
 func (s *Service) announce(tx *database.Tx) {
-	for _, head := range heldBy(tx) {
+	for _, head := range lockedBy(tx) {
 		s.watchLead(head)
 		for _, changed := range s.onChanged {
 			if head.raised {

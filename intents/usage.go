@@ -36,12 +36,12 @@ type Usage struct {
 	piece int64 // rows that one statement counts
 
 	mutex   sync.Mutex
-	intents *lru.Cache[int64, *held]
+	intents *lru.Cache[int64, *intentUsage]
 	touched map[int64]struct{} // since they were last counted
 }
 
-// held is what an intent holds, as far as this server knows.
-type held struct {
+// intentUsage is what an intent holds, as far as this server knows.
+type intentUsage struct {
 	counted    int64     // in the database
 	added      int64     // by this server since then
 	countAgain time.Time // zero before the first count
@@ -53,7 +53,7 @@ type UsagePart struct{ Table, Key, Size string }
 
 func newUsage(db *database.DB, bound int64, kept int) *Usage {
 	u := &Usage{
-		db: db, piece: usagePiece, intents: newCache[int64, *held](kept), touched: make(map[int64]struct{}),
+		db: db, piece: usagePiece, intents: newCache[int64, *intentUsage](kept), touched: make(map[int64]struct{}),
 		parts: []UsagePart{{Table: "events", Key: "sequence", Size: "octet_length(payload) + COALESCE(octet_length(proof), 0)"}},
 	}
 	u.SetBound(bound)
@@ -106,11 +106,11 @@ func (u *Usage) Add(intentNo, bytes int64) {
 }
 
 // touch returns what is known of an intent, which is counted again when its count is too old.
-func (u *Usage) touch(intentNo int64) *held {
+func (u *Usage) touch(intentNo int64) *intentUsage {
 	u.touched[intentNo] = struct{}{}
 	h, ok := u.intents.Get(intentNo)
 	if !ok {
-		h = &held{}
+		h = &intentUsage{}
 		u.intents.Add(intentNo, h)
 	}
 	return h

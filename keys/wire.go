@@ -30,7 +30,7 @@ func (s *Service) message(k *Key) *openintentv1.Key {
 	return m
 }
 
-// Status says whether a key is accepted at a time.
+// Status reports whether a key is accepted at a time.
 func Status(k *Key, now time.Time) openintentv1.KeyStatus {
 	switch {
 	case !k.RevokedAt.IsZero():

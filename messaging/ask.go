@@ -221,7 +221,7 @@ func (s *Service) await(ctx context.Context, listening *wake.Listener, q questio
 	}
 }
 
-// over tells whether another look can bring nothing more.
+// over reports whether another look can bring nothing more.
 func (q question) over(seen answers) bool {
 	if q.wanted > 0 && len(seen.responses) >= q.wanted || seen.closed || seen.full || seen.request.Deleted() {
 		return true

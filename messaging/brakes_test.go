@@ -29,7 +29,7 @@ func (h *house) tells(t require.TestingT, agent, channelID, to string, parent *w
 	return h.send(t, agent, req)
 }
 
-// braked tells whether a message is braked for the agent to which it is sent.
+// braked reports whether a message is braked for the agent to which it is sent.
 func (h *house) braked(t require.TestingT, m *wireMessage) bool {
 	reason, _ := h.asksOf(as(m.GetTo()), t, m, m.GetTo())
 	return reason == "loop_brake"

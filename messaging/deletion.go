@@ -99,7 +99,7 @@ func mayDelete(seen *Sighting) error {
 	return seen.RequireOpen()
 }
 
-// audited tells whether the intent's log has a copy of the message, or would have one if its channel had been audited from the beginning.
+// audited reports whether the intent's log has a copy of the message, or would have one if its channel had been audited from the beginning.
 func audited(seen *Sighting) (bool, error) {
 	copies := 0
 	err := seen.Tx.Pipeline(database.Statement{

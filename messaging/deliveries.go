@@ -183,7 +183,7 @@ func (l recipients) recordsAfter(tx *database.Tx, m *message.Message, after stri
 	return records, traces.through, nil
 }
 
-// hasRecord tells whether the list of what happened to a message has an agent, without reading the list.
+// hasRecord reports whether the list of what happened to a message has an agent, without reading the list.
 func (l recipients) hasRecord(tx *database.Tx, m *message.Message, presence agents.Presence) (bool, error) {
 	agent := presence.AgentID
 	switch {

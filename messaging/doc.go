@@ -11,10 +11,10 @@
 //
 // The calls that send make a draft and give it to the writer (send.go, ask.go; package writing). A stream of messages
 // (pipeline.go) queues each message without waiting for the one before. One goroutine takes messages up, as long as there is room
-// in the stream's window (window.go) and in the queue, and another one answers them in order.
+// for messages in flight (in_flight.go) and in the queue, and another one answers them in order.
 //
-//	client ──> window ──> queue ──> writer
-//	   └────── answers, in order ─────┘
+//	client ──> in flight ──> queue ──> writer
+//	   └──────── answers, in order ───────┘
 //
 // # Receiving
 //

@@ -26,7 +26,7 @@ func (h *house) removeEvicted(t require.TestingT, channelID string) {
 		writing.Work{Kind: writing.WorkEviction, Key: fmt.Sprint(key.ChannelNo), IntentNo: key.IntentNo}, key))
 }
 
-// exists tells whether a message's row is there.
+// exists reports whether a message's row is there.
 func (h *house) exists(t require.TestingT, m *wireMessage) bool {
 	return h.rows(t, "messages", "id = ?", m.GetId()) == 1
 }

@@ -180,7 +180,7 @@ func (v *feedView) entry(it reading.Item) (reading.Entry, bool) {
 	return entry, shown && (!v.feed.Reaching || v.reaches(m, viewer))
 }
 
-// concerns tells whether a logged event is about the reader's assignment.
+// concerns reports whether a logged event is about the reader's assignment.
 func (f Feed) concerns(event *intents.Event) bool {
 	if event.Type != "agent_assigned" && event.Type != "agent_unassigned" {
 		return false
@@ -189,7 +189,7 @@ func (f Feed) concerns(event *intents.Event) bool {
 	return agent == f.By.Agent
 }
 
-// reaches tells whether a message that the reader may see is for it.
+// reaches reports whether a message that the reader may see is for it.
 func (v *feedView) reaches(m *message.Message, viewer message.Viewer) bool {
 	return m.Sender == viewer.Agent || viewer.Receives(m) && (v.takesPart || !message.ToEveryone(m.Target))
 }

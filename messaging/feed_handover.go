@@ -39,7 +39,7 @@ func (e *FeedEnd) viewing(feed Feed) *feedView {
 	return e.view
 }
 
-// Has tells whether the feed was read beyond what a commit handed over.
+// Has reports whether the feed was read beyond what a commit handed over.
 func (e *FeedEnd) Has(stored *wake.Handover) bool {
 	return stored.Head.LastPosition <= e.head.LastPosition && !stored.Head.LastAt.After(e.head.LastAt)
 }

@@ -70,7 +70,7 @@ func idsOf(messages []*wireMessage) []string {
 	return ids
 }
 
-// sees tells whether the agent finds the message in its list of the channel.
+// sees reports whether the agent finds the message in its list of the channel.
 func (h *house) sees(t require.TestingT, agent string, m *wireMessage) bool {
 	for _, seen := range h.list(t, agent, &listRequest{ChannelId: m.GetChannelId()}) {
 		if seen.GetId() == m.GetId() {

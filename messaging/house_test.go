@@ -307,10 +307,10 @@ func cmpMessages(one, other *wireMessage) (differing []string) {
 	return differing
 }
 
-// listensFor tells whether anybody listens under a topic.
+// listensFor reports whether anybody listens under a topic.
 func (h *house) listensFor(topic any) bool { return len(h.messaging.hub.Heard([]any{topic})) > 0 }
 
-// wasWoken tells whether the listener was woken since it was asked last.
+// wasWoken reports whether the listener was woken since it was asked last.
 func wasWoken(l *wake.Listener) bool {
 	select {
 	case <-l.Woken():

@@ -69,7 +69,7 @@ type inboxItem struct {
 	attention *attention.Judgement
 }
 
-// waits tells whether a message waits for its recipient. A request waits until somebody has answered it, or, if it takes a quorum,
+// waits reports whether a message waits for its recipient. A request waits until somebody has answered it, or, if it takes a quorum,
 // until that is complete or the viewer has answered it. Any other message waits until the viewer has read it. takesPart tells
 // whether messages to everyone in the intent are for the viewer too.
 func waits(m *message.Message, v message.Viewer, l *reading.Snapshot, takesPart bool) bool {

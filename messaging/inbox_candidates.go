@@ -88,7 +88,7 @@ func (r *inboxReader) candidatesAfter(after inboxPlace) (*candidates, error) {
 	return c, c.read(begin)
 }
 
-// more tells whether there may be further candidates.
+// more reports whether there may be further candidates.
 func (c *candidates) more() bool {
 	return len(c.pool) > 0 || slices.ContainsFunc(c.lanes, func(l *lane) bool { return !l.ended })
 }

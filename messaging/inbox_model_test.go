@@ -79,7 +79,7 @@ func newInboxModel(t require.TestingT, h *house) *inboxModel {
 	return m
 }
 
-// TakesPart tells whether what is said to everyone in the intent is said to the agent.
+// TakesPart reports whether what is said to everyone in the intent is said to the agent.
 func (m *inboxModel) takesPart(agent string, intent *intentModel) bool {
 	listed := slices.ContainsFunc(m.talks, func(talk *talkModel) bool {
 		return talk.intent == intent && !talk.deleted && talk.members[agent]

@@ -140,7 +140,7 @@ func (s *Service) list(ctx context.Context, key channels.Key, q listing) (page l
 	return page, err
 }
 
-// keeps tells whether a message belongs to the list: the viewer may see it and, if the call asks for a kind or a recipient, it is of that
+// keeps reports whether a message belongs to the list: the viewer may see it and, if the call asks for a kind or a recipient, it is of that
 // kind, and that agent receives it.
 func (q listing) keeps(m *message.Message, l reading.Snapshot, viewer message.Viewer) bool {
 	return viewer.Sees(m, message.Listed, l.Count.Floor, l.Now) && (q.kind == "" || m.Conversation != nil && m.Conversation.Kind == q.kind) &&

@@ -76,7 +76,7 @@ type mark struct {
 	sentAt  time.Time
 }
 
-// covers tells whether a message lies at the mark or before it. A message with a lower ordinal that was sent later does
+// covers reports whether a message lies at the mark or before it. A message with a lower ordinal that was sent later does
 // not: the database has lost the message that the mark was set for.
 func (m mark) covers(one offer) bool {
 	return m.ordinal >= one.ordinal && !one.sentAt.After(m.sentAt)

@@ -93,7 +93,7 @@ func (r *inboxReader) listOwed(answer *openintentv1.ListObligationsResponse, aut
 	return nil
 }
 
-// showsOwed tells whether the agent sees the request, as its author or as somebody who owes.
+// showsOwed reports whether the agent sees the request, as its author or as somebody who owes.
 func (r *inboxReader) showsOwed(m *message.Message, authored bool) bool {
 	l := r.Of(m)
 	if l == nil || !r.by.Scope.CoversChannel(l.Channel.IntentID, l.Channel.ID) {

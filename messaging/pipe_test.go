@@ -70,7 +70,7 @@ func (p *pipe) Send(answer *wireAnswer) error {
 	return nil
 }
 
-// left tells whether the client has left.
+// left reports whether the client has left.
 func (p *pipe) left() bool { return errors.Is(context.Cause(p.ctx), context.Canceled) }
 
 // handsOver sends messages and returns when the service has taken all of them up.

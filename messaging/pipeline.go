@@ -20,7 +20,7 @@ type messageStream = grpc.BidiStreamingServer[openintentv1.SendMessageRequest, o
 // SendMessages sends the messages of a stream and answers each, in order. This goroutine answers messages. Another one
 // takes up the next messages meanwhile, so that the writer commits together what comes together.
 func (s *Service) SendMessages(stream messageStream) error {
-	w := newWindow()
+	w := newInFlight()
 	ctx := stream.Context()
 	forget := context.AfterFunc(ctx, func() { w.close(context.Cause(ctx)) })
 	defer forget()
@@ -35,9 +35,9 @@ func (s *Service) SendMessages(stream messageStream) error {
 	return w.reason()
 }
 
-// takeUpAll takes up what the client sends until the window closes. It returns nil when the client has sent everything, or
+// takeUpAll takes up what the client sends until inFlight closes. It returns nil when the client has sent everything, or
 // why the client cannot be heard any more.
-func (s *Service) takeUpAll(stream messageStream, w *window) (err error) {
+func (s *Service) takeUpAll(stream messageStream, w *inFlight) (err error) {
 	defer fault.Recover(&err) // nobody else recovers on this goroutine
 	for w.awaitRoom() {
 		req, err := stream.Recv()
@@ -55,8 +55,8 @@ func (s *Service) takeUpAll(stream messageStream, w *window) (err error) {
 	return nil
 }
 
-// takeUp hands a message to the writer, unless the message is refused before. It returns false when the window is closed.
-func (s *Service) takeUp(ctx context.Context, w *window, req *openintentv1.SendMessageRequest, refused error) bool {
+// takeUp hands a message to the writer, unless the message is refused before. It returns false when inFlight is closed.
+func (s *Service) takeUp(ctx context.Context, w *inFlight, req *openintentv1.SendMessageRequest, refused error) bool {
 	var d *writing.Draft
 	if refused == nil {
 		d, refused = s.messageOn(ctx, req)

@@ -111,7 +111,7 @@ func TestPipelinedRepeatsUnderAKeyAreTheSameMessage(t *testing.T) {
 	})
 }
 
-// While nothing is committed, the whole window gathers, and no more than it.
+// While nothing is committed, all that may be in flight gathers, and no more.
 func TestPipelinedMessagesWaitForRoomInTheWindow(t *testing.T) {
 	eachFaultyEngine(t, func(t *testing.T, h *house, f *faults) {
 		id := h.open(t)
@@ -137,7 +137,7 @@ func TestPipelinedAnswersThatNobodyHearsFillTheWindow(t *testing.T) {
 		fits := maxUnansweredBytes/(200<<10) + 1
 		p := h.pipe(t, "alice")
 		p.sends(slices.Repeat([]*sendRequest{large}, 3*fits)...)
-		eventually(t, func() bool { return h.channel(t, id).GetMessageCount() == int64(fits) }, "the window's bytes are not used")
+		eventually(t, func() bool { return h.channel(t, id).GetMessageCount() == int64(fits) }, "the bytes that may be in flight are not used")
 		p.ids(t, 3*fits)
 		require.LessOrEqual(t, p.widest, fits)
 	})

@@ -57,10 +57,10 @@ type Config struct {
 	// ObserveNotifications is told how many notifications were sent to other replicas or received from them; nil when nobody
 	// counts.
 	ObserveNotifications func(sent, received int)
-	// Tracing shows in traces what becomes of messages. Handing is told of each message that a stream hands to a consumer; nil when nobody
+	// Tracing shows in traces what becomes of messages. DeliveryTrace is told of each message that a stream hands to a consumer; nil when nobody
 	// wants to know.
-	Tracing writing.Tracing
-	Handing reading.Handing
+	Tracing       writing.Tracing
+	DeliveryTrace reading.DeliveryTrace
 	// Kept, which only tests set, bounds each cache in entries, and LookedAt how many messages one page of a reading looks at.
 	Kept     int
 	LookedAt int
@@ -155,7 +155,7 @@ func New(cfg Config) *Service {
 	s.offers = newOffers(s.db, s.logger, orDefault(cfg.RecordEvery, defaultRecordEvery))
 	s.tails = following.New(following.Config{
 		DB: s.db, Reader: s.reader, Hub: s.hub, Logger: s.logger, LookAgain: s.lookAgain, Offered: s.offers.record,
-		Handing: cfg.Handing, Lost: losses.note,
+		Trace: cfg.DeliveryTrace, Lost: losses.note,
 	})
 	if cfg.Kept > 0 {
 		s.keep(cfg.Kept)

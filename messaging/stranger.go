@@ -26,12 +26,12 @@ type bond struct {
 	spoke, listed, senderListed bool
 }
 
-// own tells whether the recipient has the intent from somebody else than the doers, who are the sender and its key's other names.
+// own reports whether the recipient has the intent from somebody else than the doers, who are the sender and its key's other names.
 func (b bond) own(recipient string, doers []string, now time.Time) bool {
 	return b.spoke || b.listed || b.rules.TiedWithout(recipient, doers, now)
 }
 
-// ties tells whether the intent ties the recipient and the sender, and neither has it from the sender.
+// ties reports whether the intent ties the recipient and the sender, and neither has it from the sender.
 func (b bond) ties(recipient, sender string, doers []string, now time.Time) bool {
 	return (b.senderListed || b.rules.TiedWithout(sender, doers, now)) && b.own(recipient, doers, now)
 }
@@ -46,7 +46,7 @@ const (
 	wroteMessages = 5_000
 )
 
-// lookAtPile says whether the recipient is related to the sender. If not, it counts what waits of the senders.
+// lookAtPile reports whether the recipient is related to the sender. If not, it counts what waits of the senders.
 func (s *Service) lookAtPile(tx *database.Tx, q pileQuestion) (answer pileAnswer, err error) {
 	recipients := []string{q.recipient}
 	if role := message.RoleOf(q.recipient); role != "" {
@@ -77,7 +77,7 @@ func holders(tx *database.Tx, role string) (found []string, err error) {
 	return found, nil
 }
 
-// related tells whether a recipient is related to the sender.
+// related reports whether a recipient is related to the sender.
 func (s *Service) related(tx *database.Tx, recipient string, q pileQuestion) (bool, error) {
 	bonds, err := s.bonds(tx, recipient, q)
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *Service) bonds(tx *database.Tx, recipient string, q pileQuestion) (map[
 	return bonds, err
 }
 
-// hasWritten tells whether an agent has lately written to another one.
+// hasWritten reports whether an agent has lately written to another one.
 func hasWritten(tx *database.Tx, agent, to string) (bool, error) {
 	var intentNos []int64
 	err := tx.Pipeline(database.ReadValues(&intentNos, "SELECT u.intent_no FROM audiences u"+

@@ -92,7 +92,7 @@ type pileQuestion struct {
 	limit        int
 }
 
-// pileAnswer says whether the recipient is related to the sender and, if not, how many messages wait: at most one more than the limit.
+// pileAnswer reports whether the recipient is related to the sender and, if not, how many messages wait: at most one more than the limit.
 type pileAnswer struct {
 	related bool
 	unread  int
@@ -180,7 +180,7 @@ func (p *piles) lookAgain(ctx context.Context, d *writing.Draft, account *pile, 
 	return account.take(d), nil
 }
 
-// remembers tells whether a look has lately found the sender related, and takes one message off what that lets through.
+// remembers reports whether a look has lately found the sender related, and takes one message off what that lets through.
 func (p *piles) remembers(about tieOf, account *pile, d *writing.Draft) bool {
 	memo, known := p.answers.Get(about)
 	if !known || !memo.until.IsZero() || memo.left.Add(-1) < 0 {

@@ -83,7 +83,7 @@ func (h *house) trySubscribe(ctx context.Context, req *openintentv1.SubscribeReq
 	}
 }
 
-// received tells whether a delivery is more than the mark that the stream has caught up, and notes that.
+// received reports whether a delivery is more than the mark that the stream has caught up, and notes that.
 func (f *streaming) received(d *wireDelivery) bool {
 	if d.GetCaughtUp() {
 		f.marks = append(f.marks, d.GetPosition())

@@ -13,7 +13,7 @@ const (
 	erasureLooks    = 100 * time.Millisecond
 )
 
-// InUse tells whether the database has an index: servers fill it, or have filled it.
+// InUse reports whether the database has an index: servers fill it, or have filled it.
 func InUse(tx *database.Tx) (bool, error) {
 	var used int64
 	err := tx.Pipeline(database.ReadValue(&used,

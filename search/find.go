@@ -105,7 +105,7 @@ func unless(err, expected error) error {
 	return err
 }
 
-// passes tells whether a message passes the filters.
+// passes reports whether a message passes the filters.
 func (w wanted) passes(m *message.Message, channel *channels.Rules) bool {
 	switch {
 	case w.intentID != "" && channel.IntentID != w.intentID,

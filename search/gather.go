@@ -130,7 +130,7 @@ func (c *changes) statement(one backlog, limit int) database.Statement {
 	}
 }
 
-// more tells whether there may be more changes than were read.
+// more reports whether there may be more changes than were read.
 func (c *changes) more(limit int) bool { return len(c.positions) == limit }
 
 // again returns the statement that reads the changed messages once more, and nil if there are none. Messages of the backlog itself were

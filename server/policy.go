@@ -23,7 +23,7 @@ const (
 	public
 )
 
-// effect says whether a method changes anything that belongs to callers. Each policy has one.
+// effect reports whether a method changes anything that belongs to callers. Each policy has one.
 type effect uint8
 
 const (

@@ -127,7 +127,7 @@ func (g *gateway) readAll(w http.ResponseWriter, r *http.Request, account *accou
 		return nil, tooLarge
 	}
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
-	held := heldBody{account: account}
+	held := keptBody{account: account}
 	defer held.release()
 	// A Content-Length is only a promise: the buffer grows with what arrives.
 	buffer := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), firstBuffer)+bytes.MinRead))
@@ -153,20 +153,20 @@ func incompleteBody(err error) error {
 	return fault.BadField(jsonform.Body, "ended before it was complete.").Because(err)
 }
 
-// heldBody counts a body on the caller's account while it is read.
-type heldBody struct {
+// keptBody counts a body on the caller's account while it is read.
+type keptBody struct {
 	account *account
 	from    io.Reader
 	bytes   int64
 }
 
-func (h *heldBody) reader(from io.Reader) io.Reader {
+func (h *keptBody) reader(from io.Reader) io.Reader {
 	h.from = from
 	return h
 }
 
 // Read reads and counts, and refuses the body when there is no memory left for it.
-func (h *heldBody) Read(into []byte) (int, error) {
+func (h *keptBody) Read(into []byte) (int, error) {
 	n, err := h.from.Read(into)
 	if n == 0 || h.account == nil {
 		return n, err
@@ -178,7 +178,7 @@ func (h *heldBody) Read(into []byte) (int, error) {
 	return n, err
 }
 
-func (h *heldBody) release() {
+func (h *keptBody) release() {
 	if h.account != nil {
 		h.account.holdRequest(-h.bytes)
 	}

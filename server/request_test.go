@@ -254,10 +254,10 @@ func TestACompressedBodyIsRefused(t *testing.T) {
 func TestBodiesAreCountedWhileTheyArrive(t *testing.T) {
 	counted := newMemory(0)
 	counted.share = 10
-	held := heldBody{account: counted.account("k")}
+	held := keptBody{account: counted.account("k")}
 	_, err := io.ReadAll(held.reader(strings.NewReader("0123456789")))
 	require.NoError(t, err)
-	other := heldBody{account: counted.account("k")}
+	other := keptBody{account: counted.account("k")}
 	_, err = io.ReadAll(other.reader(strings.NewReader("0")))
 	require.ErrorIs(t, incompleteBody(err), errRequestsHeld)
 	other.release()

@@ -47,11 +47,11 @@ func (s *spans) ofDrafts() writing.Tracing {
 	return writing.Tracing{Traced: s.traces, Committed: s.committed}
 }
 
-func (s *spans) ofHanding() reading.Handing {
+func (s *spans) ofDeliveries() reading.DeliveryTrace {
 	if s == nil {
 		return nil
 	}
-	return s.handing
+	return s.delivering
 }
 
 func (s *spans) ofPosting() subscriptions.Posting {
@@ -109,10 +109,10 @@ func namedBy(member func(name string) (string, bool)) trace.SpanContext {
 	return tracing.Parent(named)
 }
 
-// handing begins the span of handing messages to a consumer, in the trace of the first one that names a span, and linked to the
+// delivering begins the span of handing messages to a consumer, in the trace of the first one that names a span, and linked to the
 // others' and to the call that receives them. Messages that name no span have none.
-func (s *spans) handing(ctx context.Context, to reading.Consumer, messages ...reading.Handed) (handed func(error)) {
-	span := s.beginHanding(ctx, "deliver", trace.SpanKindConsumer, to, messages)
+func (s *spans) delivering(ctx context.Context, to reading.Consumer, messages ...reading.Traced) (handed func(error)) {
+	span := s.beginDelivery(ctx, "deliver", trace.SpanKindConsumer, to, messages)
 	if span == nil {
 		return func(error) {}
 	}
@@ -124,9 +124,9 @@ func (s *spans) handing(ctx context.Context, to reading.Consumer, messages ...re
 
 // posting begins the span of posting messages to a webhook, and names it in the post.
 func (s *spans) posting(
-	ctx context.Context, to reading.Consumer, address string, messages ...reading.Handed,
+	ctx context.Context, to reading.Consumer, address string, messages ...reading.Traced,
 ) (traceparent string, posted func(subscriptions.Posted)) {
-	span := s.beginHanding(ctx, "post", trace.SpanKindClient, to, messages)
+	span := s.beginDelivery(ctx, "post", trace.SpanKindClient, to, messages)
 	if span == nil {
 		return "", func(subscriptions.Posted) {}
 	}
@@ -145,12 +145,12 @@ func (s *spans) posting(
 	}
 }
 
-// beginHanding begins the span of a step that hands messages over. It returns nil if none of them names a span.
-func (s *spans) beginHanding(
-	ctx context.Context, name string, kind trace.SpanKind, to reading.Consumer, messages []reading.Handed,
+// beginDelivery begins the span of a step that hands messages over. It returns nil if none of them names a span.
+func (s *spans) beginDelivery(
+	ctx context.Context, name string, kind trace.SpanKind, to reading.Consumer, messages []reading.Traced,
 ) trace.Span {
 	var parent trace.SpanContext
-	var first *reading.Handed
+	var first *reading.Traced
 	var links []trace.Link
 	for i, one := range messages {
 		named := namedBy(one.Message.Metadata.String)

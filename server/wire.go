@@ -82,7 +82,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		MaxPayloadBytes: cfg.MaxPayloadBytes, MaxUnreadFromStrangers: cfg.MaxUnread, Retention: cfg.Retention, LookAgain: cfg.LookAgain,
 		Notifications: cfg.Notifications, Refusal: refusalForm(logger), Kept: cfg.Kept, LookedAt: cfg.LookedAt,
 		ObserveBatch: metrics.batchCommitted, ObserveNotifications: metrics.notified, ObserveRefused: metrics.messageRefused,
-		Tracing: traced.ofDrafts(), Handing: traced.ofHanding(),
+		Tracing: traced.ofDrafts(), DeliveryTrace: traced.ofDeliveries(),
 		ObserveLoss: metrics.entriesLost,
 	})
 	r.invites = invites.New(invites.Config{DB: db, Channels: r.channels, Keys: r.keys, Logger: logger})
@@ -92,7 +92,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		DB: db, Intents: r.intents, Agents: r.agents, Channels: r.channels, Messaging: r.messaging, Webhooks: sender,
 		Encode: func(m proto.Message) ([]byte, error) { return jsonform.Append(nil, m) },
 		Paused: r.keys.PausedOf, ShownMaker: keys.ShownMaker,
-		Logger: logger, LookAgain: cfg.LookAgain, Handing: traced.ofHanding(), Posting: traced.ofPosting(),
+		Logger: logger, LookAgain: cfg.LookAgain, DeliveryTrace: traced.ofDeliveries(), Posting: traced.ofPosting(),
 	})
 	r.keys.OnListing(subscriptions.PostedBy)
 	r.conversation = conversation.New(conversation.Config{

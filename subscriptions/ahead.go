@@ -206,7 +206,7 @@ func (st *deliveryStream) sendNew(ctx context.Context, entry reading.Entry, now 
 	if err != nil {
 		return err
 	}
-	handed := st.service.beginHanding(ctx, st.sub, parcel{delivery: given, entry: entry, wire: wire})
+	handed := st.service.traceDelivery(ctx, st.sub, parcel{delivery: given, entry: entry, wire: wire})
 	err = st.consumer.whileBusy(func() error { return asSendError(st.send(wire)) })
 	handed(err)
 	return err

@@ -85,7 +85,7 @@ func (r *receiver) fetchFrom(
 		}
 		for _, p := range parcels {
 			found, size = append(found, p.wire), size+proto.Size(p.wire)
-			r.service.beginHanding(ctx, r.sub, p)(nil)
+			r.service.traceDelivery(ctx, r.sub, p)(nil)
 		}
 		r.service.recordOffered(r.sub, parcels...)
 	}

@@ -188,7 +188,7 @@ func (s *subscription) admits(consumer string, now time.Time) error {
 func (s *Service) recordOffered(sub *subscription, parcels ...parcel) {
 	entries := make([]reading.Entry, 0, len(parcels))
 	for _, p := range parcels {
-		entries = p.appendHanded(entries)
+		entries = p.appendTraced(entries)
 	}
 	s.messaging.RecordOffered(sub.subscriber, entries...)
 }

@@ -308,7 +308,7 @@ func (st *ownLogStream) hand(ctx context.Context, entry reading.Entry, position 
 	if err != nil {
 		return err
 	}
-	handed := st.service.handing.Begin(ctx, reading.Consumer{Agent: st.own.subscriber}, entry)
+	handed := st.service.deliveryTrace.Begin(ctx, reading.Consumer{Agent: st.own.subscriber}, entry)
 	err = st.send(&openintentv1.SubscribeResponse{
 		Position: position, IntentId: entry.IntentID, ChannelName: entry.ChannelName, Message: message, Event: event,
 		Annotation: entry.AnnotationToWire(), Attention: entry.AttentionToWire(), Backfill: backfill,

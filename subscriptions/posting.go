@@ -67,8 +67,8 @@ type followed struct {
 	// busy is true from the moment when the subscription is queued to be examined until it rests again. again is true when it
 	// was woken meanwhile.
 	busy, again bool
-	// heldUntil is when its endpoint accepts posts again. Until then, examining the subscription is useless.
-	heldUntil time.Time
+	// restsUntil is when its endpoint accepts posts again. Until then, examining the subscription is useless.
+	restsUntil time.Time
 
 	gatherer *gatherer
 	watch    *messaging.Watch
@@ -147,7 +147,7 @@ func (p *poster) examineDue() {
 	defer p.mutex.Unlock()
 	if p.examinedAt.Sub(now) > clockSkew {
 		for _, f := range p.followed {
-			f.heldUntil = time.Time{}
+			f.restsUntil = time.Time{}
 			p.enqueue(f, now)
 		}
 	}
@@ -189,8 +189,8 @@ func (p *poster) enqueue(f *followed, now time.Time) {
 	case p.stopped:
 	case f.busy:
 		f.again = true
-	case f.heldUntil.After(now):
-		p.restUntil(f, f.heldUntil)
+	case f.restsUntil.After(now):
+		p.restUntil(f, f.restsUntil)
 	default:
 		p.schedule.remove(f)
 		f.busy, f.again = true, false

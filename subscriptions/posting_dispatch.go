@@ -12,8 +12,8 @@ import (
 	"openintent/internal/webhooks"
 )
 
-// errHeld ends a dispatch because the endpoint accepts nothing now. It never leaves the room.
-var errHeld = errors.New("the endpoint accepts nothing now")
+// errResting ends a dispatch because the endpoint accepts nothing now. It never leaves the room.
+var errResting = errors.New("the endpoint accepts nothing now")
 
 // dispatch posts the due deliveries of one subscription, as its consumer.
 type dispatch struct {
@@ -28,15 +28,15 @@ type dispatch struct {
 
 	mutex sync.Mutex
 	// problem is the first failure that affects more than a single delivery. It ends the dispatch.
-	problem   error
-	heldUntil time.Time
+	problem    error
+	restsUntil time.Time
 }
 
 // dispatch acquires the lease on a subscription, posts what is due, and releases the lease. The next examination finds out
 // whether there is more.
 func (p *poster) dispatch(ctx context.Context, j job) {
 	f, now := j.followed, p.service.db.Now()
-	if wait := p.service.webhooks.Held(j.url); wait > 0 {
+	if wait := p.service.webhooks.Resting(j.url); wait > 0 {
 		p.hold(f, now.Add(wait))
 		return
 	}
@@ -57,14 +57,14 @@ func (p *poster) dispatch(ctx context.Context, j job) {
 	run := &dispatch{poster: p, sub: j.sub, url: j.url, consumer: consumer}
 	err = run.post(ctx, queuesOf(taken.unfinished).due(p.service.db.Now()))
 	var next time.Time
-	if err == nil || errors.Is(err, errHeld) || errors.Is(err, errPaused) {
+	if err == nil || errors.Is(err, errResting) || errors.Is(err, errPaused) {
 		next, err = run.conclude(ctx)
 	} else if run.last != nil {
 		err = errors.Join(err, run.last.flush(ctx))
 	}
 	switch {
-	case err == nil && !run.heldUntil.IsZero():
-		p.hold(f, run.heldUntil)
+	case err == nil && !run.restsUntil.IsZero():
+		p.hold(f, run.restsUntil)
 	case err == nil && (f.gatherer.full || f.gatherer.passing): // its posts have made room in its window, or there is more to look at
 		p.again(f, next)
 	case err == nil:
@@ -90,7 +90,7 @@ func (p *poster) release(c *consumer) {
 // hold lets a subscription rest until its endpoint accepts posts again.
 func (p *poster) hold(f *followed, until time.Time) {
 	p.mutex.Lock()
-	f.heldUntil = until
+	f.restsUntil = until
 	p.mutex.Unlock()
 	p.rest(f, until)
 }
@@ -155,7 +155,7 @@ func (run *dispatch) postQueue(ctx context.Context, queue []delivery) (err error
 		case result.Empty: // nothing is left of it for the subscriber
 			found.done, found.skipped = append(found.done, d.number), true
 			continue
-		case result.Held:
+		case result.PutOff:
 			return run.hold(ctx, result)
 		case !result.Delivered:
 			found.failed, found.result = &d, result
@@ -190,8 +190,8 @@ func (run *dispatch) hold(ctx context.Context, result webhooks.Result) error {
 	}
 	run.mutex.Lock()
 	defer run.mutex.Unlock()
-	run.heldUntil = run.poster.service.db.Now().Add(result.RetryAfter)
-	return errHeld
+	run.restsUntil = run.poster.service.db.Now().Add(result.RetryAfter)
+	return errResting
 }
 
 // conclude stores the last outcomes, releases the lease on the subscription, and returns when something is due next.

@@ -222,7 +222,7 @@ func TestAnOpenCircuitCostsNoAttempts(t *testing.T) {
 		for i, channelID := range channels {
 			h.send(t, "a", channelID, "b", fmt.Sprint(i))
 		}
-		eventually(t, func() bool { return h.webhooksOf().Held(endpoint.URL) > 0 }, "the circuit did not open")
+		eventually(t, func() bool { return h.webhooksOf().Resting(endpoint.URL) > 0 }, "the circuit did not open")
 		eventually(t, func() bool { return h.rows(t, "subscriptions", "consumer IS NOT NULL") == 0 }, "the dispatch did not end")
 		attempts := h.rows(t, "subscription_deliveries", "attempts > 0")
 		assert.Equal(t, len(endpoint.all()), attempts)
@@ -237,7 +237,9 @@ func TestAnOpenCircuitCostsNoAttempts(t *testing.T) {
 	}, posting, restless)
 }
 
-func (r rooms) webhooksOf() interface{ Held(string) time.Duration } { return r.subscriptions.webhooks }
+func (r rooms) webhooksOf() interface{ Resting(string) time.Duration } {
+	return r.subscriptions.webhooks
+}
 
 func TestDeliveriesGoToTheAgentsEndpoint(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {

@@ -39,9 +39,9 @@ type Config struct {
 	// maker. A maker is the KeyID and the Subject of the caller that made a subscription. Nil: nothing pauses, and nothing is shown.
 	Paused     func(tx *database.Tx, makers ...string) (map[string]string, error)
 	ShownMaker func(id, subject string) string
-	// Handing is told of each delivery that a consumer gets, and Posting of each that is posted; nil when nobody wants to know.
-	Handing reading.Handing
-	Posting Posting
+	// DeliveryTrace is told of each delivery that a consumer gets, and Posting of each that is posted; nil when nobody wants to know.
+	DeliveryTrace reading.DeliveryTrace
+	Posting       Posting
 	// LookAgain is the longest time that anyone waits for a wake-up before looking without one; zero means 5 seconds.
 	LookAgain time.Duration
 	// RenewEvery is how often consumers renew their leases; zero means every 3 seconds.
@@ -55,17 +55,17 @@ type Service struct {
 	openintentv1.UnimplementedSubscriptionServiceServer
 	openintentv1.UnimplementedExperimentalServiceServer
 
-	db        *database.DB
-	intents   *intents.Service
-	channels  *channels.Service
-	messaging *messaging.Service
-	webhooks  *webhooks.Sender
-	logger    *slog.Logger
-	lookAgain time.Duration
-	pausedOf  func(tx *database.Tx, makers ...string) (map[string]string, error)
-	shown     func(id, subject string) string
-	handing   reading.Handing
-	posting   Posting
+	db            *database.DB
+	intents       *intents.Service
+	channels      *channels.Service
+	messaging     *messaging.Service
+	webhooks      *webhooks.Sender
+	logger        *slog.Logger
+	lookAgain     time.Duration
+	pausedOf      func(tx *database.Tx, makers ...string) (map[string]string, error)
+	shown         func(id, subject string) string
+	deliveryTrace reading.DeliveryTrace
+	posting       Posting
 
 	consumers consumers
 	changes   *groupCommit
@@ -85,7 +85,7 @@ func New(cfg Config) *Service {
 	}
 	s := &Service{
 		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, messaging: cfg.Messaging, webhooks: cfg.Webhooks,
-		logger: cfg.Logger, handing: cfg.Handing, posting: cfg.Posting,
+		logger: cfg.Logger, deliveryTrace: cfg.DeliveryTrace, posting: cfg.Posting,
 		lookAgain: cmp.Or(cfg.LookAgain, defaultLookAgain), pausedOf: cfg.Paused, shown: cfg.ShownMaker,
 	}
 	s.changes, s.turns = &groupCommit{db: cfg.DB}, newTurns()

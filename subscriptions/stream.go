@@ -207,7 +207,7 @@ func (st *deliveryStream) hand(ctx context.Context, parcels []parcel) (left []pa
 			gone = append(gone, p.delivery)
 			continue
 		}
-		handed := st.service.beginHanding(ctx, st.sub, p)
+		handed := st.service.traceDelivery(ctx, st.sub, p)
 		err = st.consumer.whileBusy(func() error { return asSendError(st.send(p.wire)) })
 		handed(err)
 		if err != nil {

@@ -40,8 +40,8 @@ func (p parcel) at(now time.Time, sub *subscription) (later parcel, shown bool, 
 	return later, true, err
 }
 
-// appendHanded appends the entries that the parcel hands over in full.
-func (p parcel) appendHanded(entries []reading.Entry) []reading.Entry {
+// appendTraced appends the entries that the parcel hands over in full.
+func (p parcel) appendTraced(entries []reading.Entry) []reading.Entry {
 	switch {
 	case p.parts == nil:
 		return append(entries, p.entry)

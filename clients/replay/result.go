@@ -40,12 +40,12 @@ type Message struct {
 	Characters int
 }
 
-// asks tells whether something is to be done with the message, if only to take note of it.
+// asks reports whether something is to be done with the message, if only to take note of it.
 func (m *Message) asks() bool {
 	return m.Policy != openintentv1.ResponsePolicy_RESPONSE_POLICY_MUST_NOT_RESPOND
 }
 
-// NeverDisposed tells whether the message asks something of the agent and the agent has done nothing with it.
+// NeverDisposed reports whether the message asks something of the agent and the agent has done nothing with it.
 func (m *Message) NeverDisposed() bool { return m.asks() && m.Disposition == "" }
 
 // Totals are what the agent got in all.

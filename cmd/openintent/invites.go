@@ -151,7 +151,7 @@ func (c connection) onChannel(
 	return work(client, channel.GetId())
 }
 
-// inviteStatus says whether the server accepts an invite.
+// inviteStatus reports whether the server accepts an invite.
 func inviteStatus(i *openintentv1.Invite) string {
 	if i.PausedReason == nil {
 		return word(i.GetStatus())

@@ -241,7 +241,7 @@ func agentOf(record *openintentv1.Agent) agent {
 	return made
 }
 
-// missing tells whether a refusal says that the caller has no record, or that it has left.
+// missing reports whether a refusal says that the caller has no record, or that it has left.
 func missing(err error) bool {
 	return status.Code(err) == codes.NotFound || unless(err, "AGENT_GONE") == nil && err != nil
 }

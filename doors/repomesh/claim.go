@@ -108,7 +108,7 @@ func (s *session) take(ctx context.Context, t *openintentv1.Task) (*openintentv1
 	return s.caller.Tasks.ClaimTask(ctx, &openintentv1.ClaimTaskRequest{TaskId: t.GetId()})
 }
 
-// has tells whether the caller works on a task.
+// has reports whether the caller works on a task.
 func (s *session) has(t *openintentv1.Task) bool {
 	works := []openintentv1.TaskStatus{
 		openintentv1.TaskStatus_TASK_STATUS_CLAIMED, openintentv1.TaskStatus_TASK_STATUS_RUNNING, openintentv1.TaskStatus_TASK_STATUS_BLOCKED,

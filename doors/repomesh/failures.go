@@ -140,7 +140,7 @@ func (s *session) bug(ctx context.Context, d *draft, first *openintentv1.Message
 	return made.GetId(), err
 }
 
-// about tells whether a task was made of failures in the same suite for the same task.
+// about reports whether a task was made of failures in the same suite for the same task.
 func about(t *openintentv1.Task, d *draft) bool {
 	said := t.GetMetadata().AsMap()
 	return said["test_suite"] == d.values["suite_name"] && said["original_task_id"] == value(d.task)

@@ -31,7 +31,7 @@ type filter struct {
 	contains string
 }
 
-// selective tells whether the filter leaves out something that the contract's lists have.
+// selective reports whether the filter leaves out something that the contract's lists have.
 func (f filter) selective() bool {
 	return f.name != "" || f.from != "" || f.task != "" || f.parent != "" || f.contains != "" || f.to != "" && !f.broadcast
 }
@@ -99,10 +99,10 @@ func (g *gathering) fetch() int {
 	return g.limit
 }
 
-// reachesOn tells whether a further page can look beyond so many entries of a source. Backwards, none looks beyond the newest ones.
+// reachesOn reports whether a further page can look beyond so many entries of a source. Backwards, none looks beyond the newest ones.
 func (g *gathering) reachesOn(fetched int) bool { return g.ascending || fetched < mostFetched }
 
-// passes tells whether an event is wanted.
+// passes reports whether an event is wanted.
 func (g *gathering) passes(e *event) bool {
 	task, _ := e.Payload["task_id"].(string)
 	parent, _ := e.Payload["parent_message_id"].(string)
@@ -139,7 +139,7 @@ func (g *gathering) reached(at time.Time) {
 	}
 }
 
-// later tells whether one time comes after another on the page.
+// later reports whether one time comes after another on the page.
 func (g *gathering) later(one, another time.Time) bool {
 	if g.ascending {
 		return one.After(another)
@@ -185,7 +185,7 @@ type listAnswer struct {
 	MoreChannels bool `json:"more_channels,omitempty"`
 }
 
-// ended tells whether nothing that is wanted lies beyond the horizon.
+// ended reports whether nothing that is wanted lies beyond the horizon.
 func (g *gathering) ended() bool {
 	if g.ascending {
 		return !g.before.IsZero() && !g.horizon.Before(g.before)

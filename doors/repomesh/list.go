@@ -65,7 +65,7 @@ func (given listArguments) gathering(s *session) (*gathering, error) {
 	return g, nil
 }
 
-// contains tells whether a text occurs in the payload, whatever the case.
+// contains reports whether a text occurs in the payload, whatever the case.
 func (e *event) contains(text string) bool {
 	written, _ := json.Marshal(e.Payload)
 	return strings.Contains(strings.ToLower(string(written)), strings.ToLower(text))

@@ -72,7 +72,7 @@ func routeOf(r *http.Request) (route, error) {
 	return route{}, errNoRoute
 }
 
-// matches tells whether a path is the route's, and what its variable part says.
+// matches reports whether a path is the route's, and what its variable part says.
 func (r route) matches(path string) (name string, ok bool) {
 	before, after, variable := strings.Cut(r.path, "*")
 	if !variable {

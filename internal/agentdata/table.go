@@ -45,5 +45,5 @@ func arguments(condition, agentID string) []any {
 	return slices.Repeat([]any{agentID}, strings.Count(condition, "?"))
 }
 
-// hides tells whether the table has a column that exports do not show.
+// hides reports whether the table has a column that exports do not show.
 func (t Table) hides(column string) bool { return slices.Contains(strings.Fields(t.Hidden), column) }

@@ -55,7 +55,7 @@ const (
 func (c *circuit) admit(now time.Time) (era int, wait time.Duration) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if wait := c.held(now); wait > 0 {
+	if wait := c.resting(now); wait > 0 {
 		return 0, wait
 	}
 	if c.pause > 0 {
@@ -68,7 +68,7 @@ func (c *circuit) admit(now time.Time) (era int, wait time.Duration) {
 func (c *circuit) waiting(now time.Time) time.Duration {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	return c.held(now)
+	return c.resting(now)
 }
 
 // working reports whether the endpoint has ever answered and its last post did not fail.
@@ -78,7 +78,7 @@ func (c *circuit) working() bool {
 	return c.proven && c.failures == 0
 }
 
-func (c *circuit) held(now time.Time) time.Duration {
+func (c *circuit) resting(now time.Time) time.Duration {
 	switch {
 	case c.pause == 0:
 		return 0

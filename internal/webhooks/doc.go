@@ -19,7 +19,7 @@
 //   - Post uses no proxy, follows no redirects and keeps no cookies. It reads a few KiB of an answer's body and drops them.
 //   - Every post ends within Config.Timeout, whatever the other side does.
 //   - At most Concurrency posts to one endpoint (a URL) are under way. After several failures in a row the endpoint's circuit
-//     opens: posts return immediately as Held until a pause is over, and then a single post probes the endpoint. Other
+//     opens: posts return immediately as PutOff until a pause is over, and then a single post probes the endpoint. Other
 //     endpoints are not affected: posts to endpoints that fail, or have never answered, use separate places among all posts
 //     that are under way.
 //   - No sentence and no log line contains a secret, a resolved address or a part of an answer.

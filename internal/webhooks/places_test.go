@@ -36,7 +36,7 @@ func TestEndpointsThatFailDoNotTakeThePlacesOfOthers(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	var post sync.WaitGroup
-	post.Go(func() { assert.True(t, s.Post(ctx, to(hanging.URL)).Held) })
+	post.Go(func() { assert.True(t, s.Post(ctx, to(hanging.URL)).PutOff) })
 	<-arrived
 	assert.True(t, s.Post(t.Context(), to(healthy.URL)).Delivered)
 	cancel()
@@ -61,7 +61,7 @@ func TestEndpointsThatNeverAnsweredDoNotTakeThePlacesOfOthers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var posts sync.WaitGroup
 	for range Concurrency {
-		posts.Go(func() { assert.True(t, s.Post(ctx, to(hanging)).Held) })
+		posts.Go(func() { assert.True(t, s.Post(ctx, to(hanging)).PutOff) })
 	}
 	for range Concurrency {
 		<-arrived
@@ -103,7 +103,7 @@ func TestPostsToOneEndpointAreBounded(t *testing.T) {
 		assert.Fail(t, "a body is made only once there is a place")
 		return nil
 	}
-	assert.True(t, s.Post(ended, gone).Held)
+	assert.True(t, s.Post(ended, gone).PutOff)
 	close(proceed)
 	posts.Wait()
 	assert.EqualValues(t, Concurrency, most.Load())
@@ -135,7 +135,7 @@ func TestABodyIsMadeWhenThereIsAPlace(t *testing.T) {
 	close(proceed)
 	posts.Wait()
 	assert.Empty(t, arrived)
-	assert.Zero(t, s.Held(server.URL), "the circuit learns nothing about the endpoint")
+	assert.Zero(t, s.Resting(server.URL), "the circuit learns nothing about the endpoint")
 }
 
 // Who gives up waiting for a place among all posts gives back the place at its endpoint.

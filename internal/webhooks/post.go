@@ -39,13 +39,13 @@ type Result struct {
 	Delivered bool
 	// Status is the answer's status; 0 if there was no answer.
 	Status int
-	// RetryAfter is how long the endpoint asked us to wait, an hour at most. For a post that was held because the endpoint
+	// RetryAfter is how long the endpoint asked us to wait, an hour at most. For a post that was put off because the endpoint
 	// failed, it is how long the circuit stays open. 0 means that it is unknown.
 	RetryAfter time.Duration
 	// Gone is true if the endpoint answered that it no longer exists (410).
 	Gone bool
-	// Held is true if the endpoint failed too often, so that no attempt was made, or if the context ended before an answer.
-	Held bool
+	// PutOff is true if the endpoint failed too often, so that no attempt was made, or if the context ended before an answer.
+	PutOff bool
 	// Empty is true if no attempt was made because there was nothing to post.
 	Empty bool
 	// Problem says in a public sentence why the request was not delivered; it is empty if it was.
@@ -61,12 +61,12 @@ func (s *Sender) Post(ctx context.Context, request Request) Result {
 	endpoint := s.endpoint(endpointOf(parsed))
 	leave, entered := s.enter(ctx, endpoint)
 	if !entered {
-		return Result{Held: true, Problem: "The server stopped before the endpoint was free."}
+		return Result{PutOff: true, Problem: "The server stopped before the endpoint was free."}
 	}
 	defer leave()
 	era, wait := endpoint.circuit.admit(s.now())
 	if wait > 0 {
-		return Result{Held: true, RetryAfter: wait, Problem: "The endpoint failed too often and is left alone for a while."}
+		return Result{PutOff: true, RetryAfter: wait, Problem: "The endpoint failed too often and is left alone for a while."}
 	}
 	how := undecided // stays so if something panics
 	defer func() { endpoint.circuit.settle(era, how, s.now()) }()
@@ -104,7 +104,7 @@ func (s *Sender) exchange(ctx context.Context, to *url.URL, request Request, bod
 	answer, err := s.transport.RoundTrip(post)
 	if err != nil {
 		if ctx.Err() != nil {
-			return Result{Held: true, Problem: "The server stopped before the endpoint answered."}, undecided
+			return Result{PutOff: true, Problem: "The server stopped before the endpoint answered."}, undecided
 		}
 		return Result{Problem: problem(err)}, failed
 	}

@@ -164,7 +164,7 @@ func TestEndpointsThatHangAreGivenUp(t *testing.T) {
 			s := newSender(t, Config{AllowedNetworks: local, Timeout: 50 * time.Millisecond})
 			result := s.Post(t.Context(), to(raw(t, speak)))
 			assert.False(t, result.Delivered)
-			assert.False(t, result.Held)
+			assert.False(t, result.PutOff)
 			assert.Contains(t, []string{
 				"The endpoint did not answer in time.", "The connection broke before the endpoint answered.",
 			}, result.Problem)
@@ -338,24 +338,24 @@ func TestAFailingEndpointIsLeftAloneAndFoundAgain(t *testing.T) {
 	for range failuresToOpen {
 		assert.Equal(t, http.StatusBadGateway, s.Post(t.Context(), to(server.URL)).Status)
 	}
-	assert.Equal(t, firstPause, s.Held(server.URL+"/"))
+	assert.Equal(t, firstPause, s.Resting(server.URL+"/"))
 	assert.Equal(t, Result{
-		Held: true, RetryAfter: firstPause, Problem: "The endpoint failed too often and is left alone for a while.",
+		PutOff: true, RetryAfter: firstPause, Problem: "The endpoint failed too often and is left alone for a while.",
 	}, s.Post(t.Context(), to(server.URL)))
 	assert.EqualValues(t, failuresToOpen, requests.Load())
 	assert.True(t, s.Post(t.Context(), to(other.URL)).Delivered)
 	assert.True(t, s.Post(t.Context(), to(server.URL+"/neighbour")).Delivered, "another agent's endpoint on the same host still gets posts")
-	assert.Equal(t, firstPause, s.Held(server.URL), "the success there does not close the circuit of this one")
+	assert.Equal(t, firstPause, s.Resting(server.URL), "the success there does not close the circuit of this one")
 
 	now = now.Add(firstPause)
-	assert.Zero(t, s.Held(server.URL))
-	assert.False(t, s.Post(t.Context(), to(server.URL)).Held, "one probe")
-	assert.Equal(t, 2*firstPause, s.Held(server.URL))
+	assert.Zero(t, s.Resting(server.URL))
+	assert.False(t, s.Post(t.Context(), to(server.URL)).PutOff, "one probe")
+	assert.Equal(t, 2*firstPause, s.Resting(server.URL))
 
 	now = now.Add(2 * firstPause)
 	healthy.Store(true)
 	assert.True(t, s.Post(t.Context(), to(server.URL)).Delivered)
-	assert.Zero(t, s.Held(server.URL))
+	assert.Zero(t, s.Resting(server.URL))
 }
 
 // An endpoint that refuses single posts works. One that says that it has too much to do, or that it is broken, is left alone.
@@ -364,9 +364,9 @@ func TestRefusalsOfSinglePostsDoNotOpenTheCircuit(t *testing.T) {
 		server := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 		s := newSender(t, Config{AllowedNetworks: local})
 		for range failuresToOpen {
-			assert.False(t, s.Post(t.Context(), to(server.URL)).Held, status)
+			assert.False(t, s.Post(t.Context(), to(server.URL)).PutOff, status)
 		}
-		assert.Equal(t, opens, s.Post(t.Context(), to(server.URL)).Held, status)
+		assert.Equal(t, opens, s.Post(t.Context(), to(server.URL)).PutOff, status)
 	}
 }
 
@@ -387,7 +387,7 @@ func TestAPostWhoseCallerLeavesSaysNothingAboutTheEndpoint(t *testing.T) {
 			require.Fail(t, "the endpoint is left alone", result.Problem)
 		}
 		cancel()
-		assert.True(t, (<-done).Held)
+		assert.True(t, (<-done).PutOff)
 	}
-	assert.Zero(t, s.Held(rawURL))
+	assert.Zero(t, s.Resting(rawURL))
 }

@@ -110,9 +110,9 @@ func (s *Sender) newTransport(dial func(ctx context.Context, network, address st
 // Close closes idle connections. It does not disturb posts that are under way.
 func (s *Sender) Close() { s.transport.CloseIdleConnections() }
 
-// Held returns how long posts to a URL's endpoint would return as Held; 0 means that a post may be tried. It saves the caller
+// Resting returns how long posts to a URL's endpoint would return as PutOff; 0 means that a post may be tried. It saves the caller
 // from preparing a post that would not be sent.
-func (s *Sender) Held(rawURL string) time.Duration {
+func (s *Sender) Resting(rawURL string) time.Duration {
 	parsed, err := s.parse(rawURL)
 	if err != nil {
 		return 0

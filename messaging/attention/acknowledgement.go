@@ -31,7 +31,7 @@ func wordSet(texts ...string) map[string]struct{} {
 	return set
 }
 
-// isAcknowledgement tells whether a message is nothing but an acknowledgement: by its kind, or by its only text.
+// isAcknowledgement reports whether a message is nothing but an acknowledgement: by its kind, or by its only text.
 func isAcknowledgement(m *message.Message) bool {
 	return m.Conversation != nil && m.Conversation.Kind == kindAcknowledgement || onlyPleasantries(soleText(m.Payload))
 }
@@ -54,7 +54,7 @@ func soleText(payload []byte) string {
 	return ""
 }
 
-// onlyPleasantries tells whether a text has at least one sentence and each of its sentences is a pleasantry. A question is none.
+// onlyPleasantries reports whether a text has at least one sentence and each of its sentences is a pleasantry. A question is none.
 func onlyPleasantries(text string) bool {
 	if len(text) > longestAcknowledgement || strings.ContainsRune(text, '?') {
 		return false
@@ -74,5 +74,5 @@ func onlyPleasantries(text string) bool {
 
 func endsSentence(r rune) bool { return strings.ContainsRune(".,!;:\n—–", r) }
 
-// isDecoration tells whether a character is neither part of a word nor the end of a sentence: a space, an emoji, a bracket.
+// isDecoration reports whether a character is neither part of a word nor the end of a sentence: a space, an emoji, a bracket.
 func isDecoration(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && r != '\'' }

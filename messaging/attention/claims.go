@@ -49,7 +49,7 @@ func (c Claims) standing(now time.Time) (count int, last *Claim) {
 	return count, last
 }
 
-// takenFrom tells whether others hold as many claims as the message takes, and the agent none. An answer has taken a claim's place.
+// takenFrom reports whether others hold as many claims as the message takes, and the agent none. An answer has taken a claim's place.
 func (c Claims) takenFrom(agent string, m *message.Message, answers int, now time.Time) bool {
 	count, _ := c.standing(now)
 	return count > 0 && count+answers >= max(1, m.ExactAnswers()) && c.of(agent, now) == nil

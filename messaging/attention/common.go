@@ -43,7 +43,7 @@ func (c *Common) read(tx *database.Tx, statements []database.Statement) error {
 	return claim.LoadPresences(tx, c.claims)
 }
 
-// Knows tells whether the facts about a message were read.
+// Knows reports whether the facts about a message were read.
 func (c *Common) Knows(m *message.Message) bool {
 	if c == nil {
 		return false
@@ -103,15 +103,15 @@ func (c *Common) answersStatement(tx *database.Tx, requests []place) database.St
 	}
 }
 
-// mayBeClaimed tells whether somebody may hold a claim on the message: it is a request, or no reply.
+// mayBeClaimed reports whether somebody may hold a claim on the message: it is a request, or no reply.
 func mayBeClaimed(m *message.Message) bool {
 	return m.Type == message.TypeRequest || m.ThreadRoot() == m.Position
 }
 
-// countsAnswers tells whether it matters how many agents have answered: each of them has taken one of several places.
+// countsAnswers reports whether it matters how many agents have answered: each of them has taken one of several places.
 func countsAnswers(m *message.Message) bool { return m.Open && m.ExactAnswers() > 1 }
 
-// wasEdited tells whether the message is a request that was edited.
+// wasEdited reports whether the message is a request that was edited.
 func wasEdited(m *message.Message) bool {
 	return m.Type == message.TypeRequest && m.Conversation != nil && !m.Conversation.EditedAt.IsZero()
 }
@@ -126,7 +126,7 @@ func (c *Common) answersTo(m *message.Message) int {
 	return c.answers[placeOf(m)].agents
 }
 
-// editedAfterResponse tells whether a request was edited after its first answer.
+// editedAfterResponse reports whether a request was edited after its first answer.
 func (c *Common) editedAfterResponse(m *message.Message) bool {
 	first := c.answers[placeOf(m)].first
 	return wasEdited(m) && !first.IsZero() && first.Before(m.Conversation.EditedAt)

@@ -40,12 +40,12 @@ func (d Delivery) missed() bool { return d.Unknown || !d.Viewer.Receives(d.Messa
 
 func (d Delivery) late() bool { return !message.Timely(d.Message, d.Viewer, d.Now) }
 
-// Excluded tells whether the message asks nothing of the viewer.
+// Excluded reports whether the message asks nothing of the viewer.
 func (d Delivery) Excluded() bool {
 	return slices.ContainsFunc(exclusions, func(e exclusion) bool { return e.applies(d) })
 }
 
-// DependsOnThread tells whether it matters for the judgement if the viewer wrote in the message's thread.
+// DependsOnThread reports whether it matters for the judgement if the viewer wrote in the message's thread.
 func (d Delivery) DependsOnThread() bool {
 	return RelationOf(d.Message, d.Viewer).DependsOnThread(d.Message)
 }

@@ -14,7 +14,7 @@ var today = Rules{DigestedKinds: []string{"status", "progress", "log"}}
 // Today returns the rules by which the server judges.
 func Today() Rules { return Rules{DigestedKinds: slices.Clone(today.DigestedKinds)} }
 
-// digest tells whether messages of a kind are digested. Without rules, those of today count.
+// digest reports whether messages of a kind are digested. Without rules, those of today count.
 func (r *Rules) digest(kind string) bool {
 	if r == nil {
 		r = &today

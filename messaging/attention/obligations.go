@@ -26,7 +26,7 @@ func (c *Common) owedStatement(tx *database.Tx, requests []place) database.State
 	})
 }
 
-// owes tells whether the message speaks of an obligation that is open, and what the subject of its request is now.
+// owes reports whether the message speaks of an obligation that is open, and what the subject of its request is now.
 func (c *Common) owes(m *message.Message) (open bool, subject string) {
 	request, obliges := obligationOf(m)
 	if obliges {

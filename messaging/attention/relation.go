@@ -30,7 +30,7 @@ func RelationOf(m *message.Message, v message.Viewer) (r Relation) {
 	return r
 }
 
-// DependsOnThread tells whether it matters for the judgement of a message if the recipient wrote in its thread.
+// DependsOnThread reports whether it matters for the judgement of a message if the recipient wrote in its thread.
 func (r Relation) DependsOnThread(m *message.Message) bool {
 	return m.ThreadRoot() != m.Position && m.Type != message.TypeResponse && r == Relation{}
 }

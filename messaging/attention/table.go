@@ -124,7 +124,7 @@ func (q *question) byRole() bool        { return q.Relation.ByRole }
 func (q *question) wroteInThread() bool { return q.Relation.WroteInThread }
 func always(*question) bool             { return true }
 
-// reminds tells whether the message is a reminder of an obligation that is still open.
+// reminds reports whether the message is a reminder of an obligation that is still open.
 func (q *question) reminds() bool { return q.Owed && q.addressed() && q.Returns() != nil }
 
 func (q *question) owed() bool         { return q.Owed && q.addressed() }
@@ -137,7 +137,7 @@ func (q *question) addressedUrgently() bool {
 
 func (q *question) addressedWithThanks() bool { return q.addressed() && isAcknowledgement(q.Message) }
 
-// byRoleAndMine tells whether the recipient must answer because it holds one of the claims without which nobody may.
+// byRoleAndMine reports whether the recipient must answer because it holds one of the claims without which nobody may.
 func (q *question) byRoleAndMine() bool {
 	return q.byRole() && q.NeedsClaim() && q.Claims.of(q.Agent, q.now) != nil
 }

@@ -36,7 +36,7 @@ func newThreads(deliveries []Delivery) *Threads {
 
 func threadOf(m *message.Message) place { return place{IntentNo: m.IntentNo, Position: m.ThreadRoot()} }
 
-// Knows tells whether it was found out for the thread of a message.
+// Knows reports whether it was found out for the thread of a message.
 func (t *Threads) Knows(m *message.Message) bool {
 	if t == nil {
 		return false
@@ -77,7 +77,7 @@ func (t *Threads) statements(tx *database.Tx) []database.Statement {
 	}}
 }
 
-// wrote tells whether the viewer wrote in the message's thread and what it wrote is still there. If the judgement is shown to another
+// wrote reports whether the viewer wrote in the message's thread and what it wrote is still there. If the judgement is shown to another
 // agent, only what that agent sees counts, so that it learns of nothing else.
 func (t *Threads) wrote(d Delivery) bool {
 	floor := d.Floor

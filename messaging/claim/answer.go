@@ -14,7 +14,7 @@ type Answers struct {
 	Claims []*Claim
 }
 
-// Full tells whether the request has all its answers.
+// Full reports whether the request has all its answers.
 func (a *Answers) Full() bool { return a.Closed || len(a.By) >= a.Wanted }
 
 // Refuse returns why an agent's answer with a fence is refused; nil if it is taken. It asks in this order: has the request its

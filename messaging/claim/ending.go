@@ -92,7 +92,7 @@ func (s Situation) Standing(claims []*Claim) (standing []*Claim) {
 	return standing
 }
 
-// Keeps tells whether a claim keeps its place after an ending, until somebody else takes it.
+// Keeps reports whether a claim keeps its place after an ending, until somebody else takes it.
 func (s Situation) Keeps(ending Ending) bool {
 	if s.Message == nil || !s.Message.NeedsClaim() {
 		return false

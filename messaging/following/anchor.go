@@ -78,7 +78,7 @@ func (s *sharedPage) setAnchor() {
 	}
 }
 
-// denies tells whether the page has another message in the place of a message that was stored lately.
+// denies reports whether the page has another message in the place of a message that was stored lately.
 func (s *sharedPage) denies(m *message.Message) bool {
 	shared := s.since(m.Ordinal - 1)
 	return len(shared) > 0 && shared[0].Place == m.Ordinal && shared[0].Message.ID != m.ID

@@ -78,7 +78,7 @@ func (c AnnotatedChannelScope) read(t *Tails, tx *database.Tx, f *follower) (*re
 	return f.readLog(t, tx, reading.LogQuery{IntentNo: c.IntentNo, ChannelNo: c.ChannelNo})
 }
 
-// mustReadOwn tells whether the follower must read an annotation for itself. What the tail shares was read for nobody, so it
+// mustReadOwn reports whether the follower must read an annotation for itself. What the tail shares was read for nobody, so it
 // does not tell whether this caller has read or answered the message.
 func (f *follower) mustReadOwn(it reading.Item, viewer message.Viewer, floor int64, now time.Time) bool {
 	shared := it.Encodings != nil

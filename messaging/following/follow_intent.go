@@ -98,7 +98,7 @@ func (f *follower) missesNothing(head intents.Head) error {
 	return nil
 }
 
-// wantsLogged tells whether the follower gets logged events.
+// wantsLogged reports whether the follower gets logged events.
 func (f *follower) wantsLogged() bool { return f.seen.Channel == nil && f.filter.WantsLogged() }
 
 func eventsRemoved(through int64) error {

@@ -35,7 +35,7 @@ type sharedPage struct {
 	superseded chan struct{}
 }
 
-// stale tells whether the page must not take over the items of the page before, so that those who need them read them
+// stale reports whether the page must not take over the items of the page before, so that those who need them read them
 // again. When rules have changed, open requests may have changed with them; after a while, statuses have.
 func (s *sharedPage) stale(before *sharedPage) bool {
 	return before.Head.Epoch != s.Head.Epoch || s.Now.Sub(before.sharedSince).Abs() > wake.SharedFor // Abs, because clocks are set back
@@ -73,10 +73,10 @@ func (s *sharedPage) end() int64 {
 	return s.Head.LastPosition
 }
 
-// byOrdinal tells whether the scope's places are ordinals of a channel. Otherwise they are positions in the intent's log.
+// byOrdinal reports whether the scope's places are ordinals of a channel. Otherwise they are positions in the intent's log.
 func (s *sharedPage) byOrdinal() bool { return s.Channel != nil && !s.positions }
 
-// ended tells whether nothing can follow any more.
+// ended reports whether nothing can follow any more.
 func (s *sharedPage) ended() bool { return s.Channel != nil && s.Closed() }
 
 // nextChange is when access may change by time alone. It is zero when no such time is known.

@@ -59,8 +59,8 @@ type Config struct {
 	LookAgain time.Duration
 	// Offered is told which messages were handed to an agent, and when.
 	Offered func(agent string, at time.Time, messages ...*message.Message)
-	// Handing is told of each message that is handed to a client; nil when nobody wants to know.
-	Handing reading.Handing
+	// Trace is told of each message that is handed to a client; nil when nobody wants to know.
+	Trace reading.DeliveryTrace
 	// Lost is told that an intent's log ends, or goes on differently, after a position, although it had come as far as another one.
 	Lost func(intentID string, after, through int64)
 }

@@ -52,7 +52,7 @@ func (d *Dialogue) Turn(agent string, sentAt time.Time, budget Budget) (braked, 
 	return false, false
 }
 
-// Leaves tells whether a message is one of the two's, and meant for somebody else by its address or by those whom it mentions. It is no
+// Leaves reports whether a message is one of the two's, and meant for somebody else by its address or by those whom it mentions. It is no
 // turn.
 func (d *Dialogue) Leaves(sender, target string, c *message.Conversation) bool {
 	if !d.admits(sender) {
@@ -86,12 +86,12 @@ func (d *Dialogue) Recall(parent *message.Message, root int64, budget Budget) {
 // Agents are the two; each is empty until it has written.
 func (d *Dialogue) Agents() []string { return slices.Clone(d.agents[:]) }
 
-// stands tells whether a brake holds. A clock that is set back by as much as a brake lasts ends it too.
+// stands reports whether a brake holds. A clock that is set back by as much as a brake lasts ends it too.
 func (d *Dialogue) stands(at, within int64) bool {
 	return d.braked != 0 && at-d.braked < within && d.braked-at < within
 }
 
-// admits tells whether the agent is one of the two, or may become one.
+// admits reports whether the agent is one of the two, or may become one.
 func (d *Dialogue) admits(agent string) bool {
 	return d.agents[1] == "" || agent == d.agents[0] || agent == d.agents[1]
 }
@@ -105,7 +105,7 @@ func (d *Dialogue) begin(budget Budget) {
 	*d = Dialogue{turns: turns}
 }
 
-// exceeded tells whether one message more is too many: both have written lately, and the budget is used up.
+// exceeded reports whether one message more is too many: both have written lately, and the budget is used up.
 func (d *Dialogue) exceeded(at, within int64) bool {
 	return d.agents[1] != "" && at-d.last[0] < within && at-d.last[1] < within &&
 		len(d.turns) == cap(d.turns) && at-d.turns[d.next] < within

@@ -132,7 +132,7 @@ func (m *Message) Thread() (id string, position int64) {
 	return m.ID, m.Position
 }
 
-// NamesThread tells whether the message names the thread to which it belongs. Then its responses do so too.
+// NamesThread reports whether the message names the thread to which it belongs. Then its responses do so too.
 func (m *Message) NamesThread() bool {
 	return m.Conversation != nil && m.Conversation.ThreadPosition != 0
 }
@@ -166,7 +166,7 @@ func (c *Conversation) Columns() (threadPosition *int64, fields []byte) {
 	return threadPosition, c.encode()
 }
 
-// Empty tells whether the conversation has no field at all, so that there is nothing to keep.
+// Empty reports whether the conversation has no field at all, so that there is nothing to keep.
 func (c *Conversation) Empty() bool {
 	return c.ParentID == "" && c.ThreadID == "" && c.Subject == "" && c.Kind == "" && c.TaskID == "" && c.Priority == "" &&
 		len(c.Mentions) == 0 && !c.MentionsGiven && c.Collect == nil && c.Obligation == nil && c.Return == nil &&

@@ -15,5 +15,5 @@ func NewID() string { return idPrefix + ulid.Make().String() }
 // messageIDForm is what the server's message ids look like.
 var messageIDForm = regexp.MustCompile(`^msg_[0-9A-HJKMNP-TV-Z]{26}$`)
 
-// IsID tells whether a text has the form of a message id. Whatever has another form names no message.
+// IsID reports whether a text has the form of a message id. Whatever has another form names no message.
 func IsID(text string) bool { return messageIDForm.MatchString(text) }

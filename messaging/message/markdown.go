@@ -46,7 +46,7 @@ func fenceOf(line string) string {
 	return mark
 }
 
-// closes tells whether a line ends the code that a fence began: it has nothing but a fence of the same kind, at least as long.
+// closes reports whether a line ends the code that a fence began: it has nothing but a fence of the same kind, at least as long.
 func closes(mark, line, fence string) bool {
 	return mark != "" && strings.HasPrefix(mark, fence) && strings.TrimSpace(line) == mark
 }

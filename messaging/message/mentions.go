@@ -75,7 +75,7 @@ func nameAt(text string) string {
 	return name
 }
 
-// inWord tells whether a character can be part of a name.
+// inWord reports whether a character can be part of a name.
 func inWord(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || strings.ContainsRune("_-.:", r))
 }

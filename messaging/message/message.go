@@ -95,7 +95,7 @@ func (m *Message) Key() channels.Key {
 	return channels.Key{IntentNo: m.IntentNo, ChannelNo: m.ChannelNo}
 }
 
-// ToEveryone tells whether an address means every participant of the channel.
+// ToEveryone reports whether an address means every participant of the channel.
 func ToEveryone(target string) bool { return target == "" || target == caller.Broadcast }
 
 // RoleOf returns the role of a role address, or "" for any other address.
@@ -107,5 +107,5 @@ func RoleOf(target string) string {
 	return role
 }
 
-// IsAgent tells whether an address names one agent.
+// IsAgent reports whether an address names one agent.
 func IsAgent(target string) bool { return !ToEveryone(target) && RoleOf(target) == "" }

@@ -38,7 +38,7 @@ func (o *Obligation) Word() string {
 	return enumWord(int32(o.Blocks), "BLOCKS_", openintentv1.Blocks_name)
 }
 
-// Obliges tells whether the message is a request that came with an obligation, open or not.
+// Obliges reports whether the message is a request that came with an obligation, open or not.
 func (m *Message) Obliges() bool { return m.Conversation != nil && m.Conversation.Obligation != nil }
 
 // Return is what the server's reminder of an open obligation says of the request. Only the server's own messages have one.

@@ -60,16 +60,16 @@ func (m *Message) conversation() Conversation {
 	return *m.Conversation
 }
 
-// MentionsGiven tells whether the sender gave the message's mentions, be it none.
+// MentionsGiven reports whether the sender gave the message's mentions, be it none.
 func (m *Message) MentionsGiven() bool { return m.Conversation != nil && m.Conversation.MentionsGiven }
 
-// Deleted tells whether the message's content was deleted.
+// Deleted reports whether the message's content was deleted.
 func (m *Message) Deleted() bool { return m.Conversation != nil && !m.Conversation.DeletedAt.IsZero() }
 
-// Answered tells whether the message is a request that has an answer.
+// Answered reports whether the message is a request that has an answer.
 func (m *Message) Answered() bool { return m.Type == TypeRequest && !m.Open && m.EndedAt.IsZero() }
 
-// SaysTheSame tells whether two revisions have the same content. Neither spaces nor the order of an object's members count.
+// SaysTheSame reports whether two revisions have the same content. Neither spaces nor the order of an object's members count.
 func (r Revision) SaysTheSame(other Revision) (bool, error) {
 	if r.Subject != other.Subject || len(r.Mentions) != len(other.Mentions) {
 		return false, nil

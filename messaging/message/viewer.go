@@ -58,5 +58,5 @@ func (v Viewer) RequireParticipation(by caller.Caller, access *intents.Rules) er
 	return ErrNotMember
 }
 
-// ActsAsOperator tells whether the operator acts under its own name. When it names an agent, that agent's rules apply.
+// ActsAsOperator reports whether the operator acts under its own name. When it names an agent, that agent's rules apply.
 func ActsAsOperator(by caller.Caller, acting string) bool { return by.IsOperator && acting == by.Agent }

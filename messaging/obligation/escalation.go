@@ -41,12 +41,12 @@ func (o *Obligation) next() Act {
 // Begin returns an obligation that begins now. at is the time of its request in the intent's log.
 func Begin(at, now time.Time) *Obligation { return &Obligation{OpenedAt: at, DueAt: now.Add(Interval)} }
 
-// Due tells whether somebody has to look at the obligation.
+// Due reports whether somebody has to look at the obligation.
 func (o *Obligation) Due(now time.Time) bool {
 	return o.Open() && !o.DueAt.IsZero() && (!now.Before(o.DueAt) || o.Astray(now))
 }
 
-// Astray tells whether the next step lies further ahead than any step can: the clock was ahead when it was set, and was set back.
+// Astray reports whether the next step lies further ahead than any step can: the clock was ahead when it was set, and was set back.
 func (o *Obligation) Astray(now time.Time) bool { return o.DueAt.After(now.Add(2*Interval + slack)) }
 
 // Make makes the step that is due, and returns what it does. wrote is when the author first wrote since the pause, if it did: a
@@ -90,7 +90,7 @@ func (o *Obligation) advance(now time.Time) {
 	o.DueAt = now.Add(Interval)
 }
 
-// Paused tells whether the steps wait for the author to write.
+// Paused reports whether the steps wait for the author to write.
 func (o *Obligation) Paused() bool { return !o.PausedAt.IsZero() }
 
 // Hear takes a signal of somebody who owes the obligation, and returns what follows from it at once. at is the signal's time in the

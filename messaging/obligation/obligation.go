@@ -47,10 +47,10 @@ type Discharge struct {
 	By, Note string
 }
 
-// Open tells whether nobody has discharged the obligation.
+// Open reports whether nobody has discharged the obligation.
 func (o *Obligation) Open() bool { return o.At.IsZero() }
 
-// MayDischarge tells whether an agent may discharge the obligation.
+// MayDischarge reports whether an agent may discharge the obligation.
 func (o *Obligation) MayDischarge(agent string, operator bool) bool {
 	return operator || agent == o.Author || agent == o.Delegate && agent != ""
 }

@@ -59,7 +59,7 @@ func (e Entry) AttentionToWire() *openintentv1.Attention {
 	return e.Attention.At(e.Now).ToWire()
 }
 
-// SharesForm tells whether other readers are sent the same: what the message asks, if the reader wants to know it, depends on neither
+// SharesForm reports whether other readers are sent the same: what the message asks, if the reader wants to know it, depends on neither
 // the time nor the reader alone.
 func (e Entry) SharesForm() bool {
 	if e.Attention == nil {

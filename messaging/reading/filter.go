@@ -55,17 +55,17 @@ func (f Filter) Check() error {
 	return caller.CheckText("correlation_id", f.CorrelationID)
 }
 
-// onlyMessages tells whether the filter leaves nothing but messages.
+// onlyMessages reports whether the filter leaves nothing but messages.
 func (f Filter) onlyMessages() bool { return f.MessageType != "" || f.CorrelationID != "" }
 
 func (f Filter) wants(eventType string) bool {
 	return len(f.EventTypes) == 0 || slices.Contains(f.EventTypes, eventType)
 }
 
-// wantsMessages tells whether the filter leaves any messages.
+// wantsMessages reports whether the filter leaves any messages.
 func (f Filter) wantsMessages() bool { return f.wants(MessageEventType) }
 
-// WantsLogged tells whether the filter leaves logged events that are not the copies of messages.
+// WantsLogged reports whether the filter leaves logged events that are not the copies of messages.
 func (f Filter) WantsLogged() bool {
 	return !f.onlyMessages() && (len(f.EventTypes) == 0 || slices.ContainsFunc(f.EventTypes, func(name string) bool {
 		return name != MessageEventType && (!f.Annotations || !message.IsAnnotationType(name))
@@ -92,7 +92,7 @@ func (f Filter) annotationTypes() (types []string, wanted bool) {
 	return types, f.Annotations && !f.onlyMessages() && (len(f.EventTypes) == 0 || len(types) > 0)
 }
 
-// Keeps tells whether the filter leaves an item.
+// Keeps reports whether the filter leaves an item.
 func (f Filter) Keeps(it Item) bool {
 	switch {
 	case it.Event != nil:

@@ -31,7 +31,7 @@ func (r Reader) HandoverSnapshot(h *wake.Handover, now time.Time, agentIDs ...st
 	}, true
 }
 
-// CanTell tells whether the handover alone shows who may see its messages: that must not depend on records of agents that
+// CanTell reports whether the handover alone shows who may see its messages: that must not depend on records of agents that
 // may have changed since the snapshot. For a message to one agent it is known who sees it, besides the operator: the sender
 // and the addressee, whose records were read under the lock. Membership of an explicit channel depends on departures, and a
 // role on its holders; those need a new snapshot.
@@ -51,7 +51,7 @@ func (l Snapshot) CanTellOf(h *wake.Handover, m *message.Message) bool {
 	return !m.AbandonedBy(h.Presences[m.Target])
 }
 
-// agreesWith tells whether the snapshot has an agent's record as it was under the lock, or does not need it.
+// agreesWith reports whether the snapshot has an agent's record as it was under the lock, or does not need it.
 func (l Snapshot) agreesWith(h *wake.Handover, agent string) bool {
 	seen, needed := l.Presences[agent]
 	if !needed {

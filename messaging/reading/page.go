@@ -182,7 +182,7 @@ func (f *MessagePage) read(row database.Row) (*message.Message, error) {
 	return message.Scan(row)
 }
 
-// Complete tells whether the statement found everything there was.
+// Complete reports whether the statement found everything there was.
 func (f *MessagePage) Complete(limit int) bool { return !f.Full && len(f.Messages) < limit }
 
 // NextLimit returns the limit for the next page. After a page that ended because of its bytes, that is the number of rows

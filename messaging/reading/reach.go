@@ -81,7 +81,7 @@ func (r Reach) Intents() []int64 {
 	return database.Distinct(all)
 }
 
-// TakesPart tells whether what is sent to everyone in an intent is sent to the agent too (message.TakesPart).
+// TakesPart reports whether what is sent to everyone in an intent is sent to the agent too (message.TakesPart).
 func (r Reach) TakesPart(intentNo int64, rules *intents.Rules, agentID string, departedAt, now time.Time) bool {
 	return message.TakesPart(r.Spoken[intentNo], r.Listed[intentNo], rules, agentID, departedAt, now)
 }

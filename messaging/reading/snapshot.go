@@ -106,7 +106,7 @@ func (l Snapshot) AdmitViewer(by caller.Caller, acting string) (message.Viewer, 
 	return viewer, viewer.RequireParticipation(by, l.Access)
 }
 
-// Closed tells whether the channel is closed at the time of the snapshot.
+// Closed reports whether the channel is closed at the time of the snapshot.
 func (l Snapshot) Closed() bool {
 	_, closed := l.Channel.ClosedBy(l.Count, &l.Head, l.Now)
 	return closed
@@ -183,7 +183,7 @@ func (l Snapshot) FindAt(tx *database.Tx, agent string, position int64) (*messag
 	return found.Messages[0], nil
 }
 
-// IsFor tells whether an agent receives a message that the viewer sees. For an agent other than the viewer it is not known
+// IsFor reports whether an agent receives a message that the viewer sees. For an agent other than the viewer it is not known
 // what that agent has read or answered itself.
 func (l Snapshot) IsFor(m *message.Message, viewer message.Viewer, recipient string) bool {
 	if recipient != viewer.Agent {

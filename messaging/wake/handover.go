@@ -54,7 +54,7 @@ func (h *Handover) Add(m *message.Message) {
 	h.bytes += m.Size()
 }
 
-// Fresh tells whether the handover is new enough to stand for a snapshot.
+// Fresh reports whether the handover is new enough to stand for a snapshot.
 func (h *Handover) Fresh(now time.Time) bool { return now.Sub(h.At) <= SharedFor }
 
 // After returns the messages whose ordinals are higher than the given one.

@@ -73,7 +73,7 @@ func TestOnlyWhatIsListenedForIsHandedOver(t *testing.T) {
 	require.True(t, look, "who is given nothing looks")
 }
 
-// woken tells whether the listener was woken since it was asked last.
+// woken reports whether the listener was woken since it was asked last.
 func woken(l *Listener) bool {
 	select {
 	case <-l.wake:

@@ -87,7 +87,7 @@ func (a *appender) close(request *message.Message) {
 	a.answered = append(a.answered, answeredRequest{request.IntentNo, request.Position})
 }
 
-// answers tells whether one of the messages closes the request.
+// answers reports whether one of the messages closes the request.
 func (a *appender) answers(request *message.Message) bool {
 	return slices.Contains(a.answered, answeredRequest{request.IntentNo, request.Position})
 }

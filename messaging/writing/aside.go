@@ -26,14 +26,14 @@ const (
 // lock or may still hold it. Each intent has a timer of its own, and the other intents go on. Later drafts of an intent
 // line up behind those that are here.
 type aside struct {
-	intents map[int64]*held
+	intents map[int64]*asideIntent
 	// trying are the intents of the batch that the writer is working on.
-	trying []*held
+	trying []*asideIntent
 }
 
-// held is an intent that cannot be written to. Each key has a line for its drafts, as in the queue.
-type held struct {
-	lines  []*heldLine // in the order in which their turns come
+// asideIntent is an intent that cannot be written to. Each key has a line for its drafts, as in the queue.
+type asideIntent struct {
+	lines  []*asideLine // in the order in which their turns come
 	pauses *backoff.ExponentialBackOff
 	due    time.Time
 	// alone is true when the intent is tried without others, because it may hold them up.
@@ -42,13 +42,13 @@ type held struct {
 	again bool
 }
 
-// heldLine is the line of one key's drafts. It is never empty.
-type heldLine struct {
+// asideLine is the line of one key's drafts. It is never empty.
+type asideLine struct {
 	key    string
 	drafts []*submission
 }
 
-func newAside() aside { return aside{intents: make(map[int64]*held)} }
+func newAside() aside { return aside{intents: make(map[int64]*asideIntent)} }
 
 // put takes drafts of the last batch back, and puts them in front of the drafts of their intents that are here. The other
 // intents of that batch can be written to.
@@ -59,7 +59,7 @@ func (a *aside) put(again []*submission, now time.Time) {
 		}
 		h := a.intents[s.draft.IntentNo]
 		if h == nil {
-			h = &held{pauses: newPauses()}
+			h = &asideIntent{pauses: newPauses()}
 			a.intents[s.draft.IntentNo] = h
 		}
 		if !h.again {
@@ -103,19 +103,19 @@ func (a *aside) follow(s *submission, now time.Time) bool {
 }
 
 // line finds the line for a draft, and begins one where there is none.
-func (h *held) line(s *submission) *heldLine {
+func (h *asideIntent) line(s *submission) *asideLine {
 	for _, line := range h.lines {
 		if line.key == s.draft.By.KeyID {
 			return line
 		}
 	}
-	line := &heldLine{key: s.draft.By.KeyID}
+	line := &asideLine{key: s.draft.By.KeyID}
 	h.lines = append(h.lines, line)
 	return line
 }
 
 // next takes a draft from the first line, and moves that line to the end. It returns nil when nothing is left.
-func (h *held) next() *submission {
+func (h *asideIntent) next() *submission {
 	if len(h.lines) == 0 {
 		return nil
 	}
@@ -129,13 +129,13 @@ func (h *held) next() *submission {
 }
 
 // expire takes the drafts that have been here for longer than the patience allows.
-func (h *held) expire(now time.Time, patience time.Duration) (overdue []*submission) {
+func (h *asideIntent) expire(now time.Time, patience time.Duration) (overdue []*submission) {
 	for _, line := range h.lines {
 		for len(line.drafts) > 0 && now.Sub(line.drafts[0].asideAt) > patience {
 			overdue, line.drafts = append(overdue, line.drafts[0]), line.drafts[1:]
 		}
 	}
-	h.lines = slices.DeleteFunc(h.lines, func(line *heldLine) bool { return len(line.drafts) == 0 })
+	h.lines = slices.DeleteFunc(h.lines, func(line *asideLine) bool { return len(line.drafts) == 0 })
 	return overdue
 }
 

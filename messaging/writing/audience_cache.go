@@ -57,7 +57,7 @@ func (a audiences) keep(entries int) {
 	a.generations.Resize(entries)
 }
 
-// knows tells whether a row is certain to be stored as of its intent's head.
+// knows reports whether a row is certain to be stored as of its intent's head.
 func (a audiences) knows(one audience, head *intents.Head) bool {
 	seen, known := a.stored.Get(one)
 	if !known {
@@ -67,7 +67,7 @@ func (a audiences) knows(one audience, head *intents.Head) bool {
 	return known && current.tag == head.AudienceTag && current.generation == seen
 }
 
-// doubts tells whether a row that is not certain to be stored was cached before.
+// doubts reports whether a row that is not certain to be stored was cached before.
 func (a audiences) doubts(one audience) bool { return a.stored.Contains(one) }
 
 // learn is told which rows a commit has certainly left stored, with the heads as the batch found them and as it left them.

@@ -152,7 +152,7 @@ func (b *batch) decideAll() error {
 	return nil
 }
 
-// mayExist tells whether an intent that could not be locked may exist and be held by another replica.
+// mayExist reports whether an intent that could not be locked may exist and be held by another replica.
 func (b *batch) mayExist(intentNo int64) bool {
 	return b.existing == nil ||
 		slices.ContainsFunc(*b.existing, func(state intents.State) bool { return state.IntentNo == intentNo })

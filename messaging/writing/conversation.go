@@ -155,13 +155,13 @@ func (s situation) converse(d *Draft, viewer message.Viewer) error {
 	return nil
 }
 
-// showsParent tells whether the draft's parent is a message of this channel that its sender may see now. Below a request with an
+// showsParent reports whether the draft's parent is a message of this channel that its sender may see now. Below a request with an
 // obligation one may write even when its time is over, or when it was evicted and the obligation keeps it: so a late answer has a place.
 func (s situation) showsParent(viewer message.Viewer) bool {
 	return viewer.Sees(s.parent, message.Current, s.count.Floor, s.now) && s.parent.Key() == s.channel.Key
 }
 
-// showsTask tells whether the draft's task is one of the intent and its sender may see it: that takes read access, which guests
+// showsTask reports whether the draft's task is one of the intent and its sender may see it: that takes read access, which guests
 // lack, and a key that works in the whole intent.
 func (s situation) showsTask(d *Draft) bool {
 	return s.taskFound && s.access.Require(d.By, d.Sender, intents.PermissionRead, s.now) == nil &&

@@ -44,7 +44,7 @@ type document struct {
 // documents are those of one channel, by name.
 type documents map[string]document
 
-// publishes tells whether the draft is a document.
+// publishes reports whether the draft is a document.
 func (d *Draft) publishes() bool { return d.given != nil && d.given.Document }
 
 // checkDocument decides what of a document the draft alone decides.
@@ -70,7 +70,7 @@ func (d *Draft) checkDocument() error {
 	return nil
 }
 
-// documentExists tells whether the draft, which is a document, only gives one new content.
+// documentExists reports whether the draft, which is a document, only gives one new content.
 func (s situation) documentExists(d *Draft) bool {
 	_, exists := s.documents[d.given.Kind]
 	return exists

@@ -153,18 +153,18 @@ func (s situation) mentioned(words []string, scope *caller.Scope) (mentions []st
 	return mentions
 }
 
-// isHeld tells whether an agent holds the role.
+// isHeld reports whether an agent holds the role.
 func (s situation) isHeld(word string) bool {
 	_, held := s.book.held[message.RoleOf(word)]
 	return held
 }
 
-// isListed tells whether the channel lists the agent as a member who may take part.
+// isListed reports whether the channel lists the agent as a member who may take part.
 func (s situation) isListed(word string) bool {
 	return s.channel.Lists(word, s.book.presences[word].DepartedAt) && s.takesPart(word)
 }
 
-// takesPart tells whether what is sent to everyone on the channel comes to the agent's inbox.
+// takesPart reports whether what is sent to everyone on the channel comes to the agent's inbox.
 func (s situation) takesPart(word string) bool {
 	departedAt := s.book.presences[word].DepartedAt
 	if !s.channel.Participates(word, false, s.access, departedAt, s.now) {

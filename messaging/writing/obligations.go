@@ -11,7 +11,7 @@ import (
 // This file holds what the writer does for requests with an obligation: whether the request may have one, how many its author has open,
 // and the row of a new one. Other messages ask nothing of it.
 
-// obliges tells whether the draft's sender gives an obligation.
+// obliges reports whether the draft's sender gives an obligation.
 func (d *Draft) obliges() bool { return d.given != nil && d.given.Obligation != nil }
 
 // checkObligation decides what of the obligation the draft alone decides.

@@ -301,7 +301,7 @@ func (q *queue) firstOf(k *keyQueue, now time.Time) *submission {
 	return nil
 }
 
-// shared tells whether several keys send.
+// shared reports whether several keys send.
 func (q *queue) shared() bool { return q.batches-q.sharedIn <= aloneAfter }
 
 // takeShare gives a draft room in a batch, unless its key has had its share of that batch.

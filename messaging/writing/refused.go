@@ -9,13 +9,13 @@ import (
 // anybody. Only then is it asked about the sender, and what it says is cached for as long as the presence stays the same. A commit in one
 // round trip compares the presence, so a refusal holds on every server from the moment when it is stored.
 
-// refusable tells whether the draft's addressee may refuse it. An agent cannot refuse an answer to its own request, the operator, or what is
+// refusable reports whether the draft's addressee may refuse it. An agent cannot refuse an answer to its own request, the operator, or what is
 // sent to a role or to everyone.
 func (d *Draft) refusable() bool {
 	return d.MessageType != message.TypeResponse && !d.Privileged && message.IsAgent(d.Target)
 }
 
-// refusal says whether an agent refuses a sender, as of the number that the agent's presence had (agents.Presence.Refusals).
+// refusal reports whether an agent refuses a sender, as of the number that the agent's presence had (agents.Presence.Refusals).
 type refusal struct {
 	asOf    int64
 	refused bool
@@ -44,7 +44,7 @@ func (b *batch) readRefused() error {
 	return nil
 }
 
-// refuses tells whether the draft's addressee refuses its sender.
+// refuses reports whether the draft's addressee refuses its sender.
 func (b *batch) refuses(d *Draft) (bool, error) {
 	if !d.refusable() {
 		return false, nil

@@ -117,7 +117,7 @@ func obligationOf(wire *openintentv1.Obligation) *Obligation {
 	return &Obligation{Blocks: blocksWords.word(wire.GetBlocks()), Delegate: wire.GetDelegate()}
 }
 
-// speaksOfObligation tells whether a message is a request with an open obligation, or a reminder of one.
+// speaksOfObligation reports whether a message is a request with an open obligation, or a reminder of one.
 func speaksOfObligation(message *Message) bool {
 	return message.Attention != nil && (message.Attention.Reason == ReasonObligation || message.Attention.Reason == ReasonObligationReturn)
 }

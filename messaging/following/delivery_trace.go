@@ -11,7 +11,7 @@ const maxUnrecorded = 16
 
 // hand gives the caller an entry.
 func (f *follower) hand(ctx context.Context, d delivery) error {
-	handed := f.tails.Handing.Begin(ctx, reading.Consumer{Agent: f.by.Agent}, d.Entry)
+	handed := f.tails.Trace.Begin(ctx, reading.Consumer{Agent: f.by.Agent}, d.Entry)
 	err := f.send(d)
 	handed(err)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 // Posting is called before messages are posted to an address. It returns the traceparent that the post carries, or "", and a function,
 // which is called with the outcome. A nil Posting does nothing.
 type Posting func(
-	ctx context.Context, to reading.Consumer, address string, messages ...reading.Handed,
+	ctx context.Context, to reading.Consumer, address string, messages ...reading.Traced,
 ) (traceparent string, posted func(Posted))
 
 // Posted is how a post went.
@@ -25,15 +25,15 @@ func (s *subscription) receiving() reading.Consumer {
 	return reading.Consumer{Agent: s.subscriber, Subscription: s.id}
 }
 
-// beginHanding tells that a parcel begins to be handed to the subscription's consumer.
-func (s *Service) beginHanding(ctx context.Context, sub *subscription, p parcel) (handed func(error)) {
+// traceDelivery tells that a parcel begins to be handed to the subscription's consumer.
+func (s *Service) traceDelivery(ctx context.Context, sub *subscription, p parcel) (handed func(error)) {
 	switch {
-	case s.handing == nil:
+	case s.deliveryTrace == nil:
 		return func(error) {}
 	case p.parts == nil:
-		return s.handing.Begin(ctx, sub.receiving(), p.entry)
+		return s.deliveryTrace.Begin(ctx, sub.receiving(), p.entry)
 	}
-	return s.handing.BeginAll(ctx, sub.receiving(), p.appendHanded(nil))
+	return s.deliveryTrace.BeginAll(ctx, sub.receiving(), p.appendTraced(nil))
 }
 
 // beginPosting tells that an entry is about to be posted.
@@ -42,5 +42,5 @@ func (run *dispatch) beginPosting(ctx context.Context, entry reading.Entry) (tra
 	if posting == nil || entry.Message == nil {
 		return "", func(Posted) {}
 	}
-	return posting(ctx, run.sub.receiving(), run.url, reading.Handed{Message: entry.Message, IntentID: entry.IntentID})
+	return posting(ctx, run.sub.receiving(), run.url, reading.Traced{Message: entry.Message, IntentID: entry.IntentID})
 }

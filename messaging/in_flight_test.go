@@ -9,7 +9,7 @@ import (
 )
 
 func TestWindowLetsNobodyInOnceClosed(t *testing.T) {
-	w := newWindow()
+	w := newInFlight()
 	one, other := &unanswered{size: 1}, &unanswered{size: 1}
 	require.True(t, w.awaitRoom())
 	require.True(t, w.takeUp(one))
@@ -33,11 +33,11 @@ func TestWindowIsBounded(t *testing.T) {
 		"by messages": {1, maxUnanswered}, "by bytes": {maxUnansweredBytes, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, makeRoom := range []func(w *window){
-				func(w *window) { w.answered(<-w.inOrder) },
-				func(w *window) { w.close(nil) },
+			for _, makeRoom := range []func(w *inFlight){
+				func(w *inFlight) { w.answered(<-w.inOrder) },
+				func(w *inFlight) { w.close(nil) },
 			} {
-				w := newWindow()
+				w := newInFlight()
 				for range test.fit {
 					require.True(t, w.awaitRoom())
 					require.True(t, w.takeUp(&unanswered{size: test.size}))
