@@ -1,6 +1,6 @@
 -- +goose Up
 
--- The index of messages' words (internal/database/words.go). Positions of words are not kept.
+-- The index of messages' words (database/words.go). Positions of words are not kept.
 CREATE TABLE search_words (
     document bigint PRIMARY KEY,
     words    tsvector NOT NULL

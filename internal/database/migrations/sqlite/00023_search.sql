@@ -1,6 +1,6 @@
 -- +goose Up
 
--- The index of messages' words (internal/database/words.go). It keeps no texts, and of a word only in which documents it occurs. Its segments
+-- The index of messages' words (database/words.go). It keeps no texts, and of a word only in which documents it occurs. Its segments
 -- are merged by commands of their own, because a merge within a commit could take long.
 CREATE VIRTUAL TABLE search_words USING fts5 (
     words, content = '', contentless_delete = 1, detail = none, tokenize = "ascii tokenchars '_'"
