@@ -190,6 +190,20 @@ func TestTheSweepTakesGuestsOfEndedInvitesOffTheList(t *testing.T) {
 	})
 }
 
+// A guest calls with its invite again and again. That does not make it a member again once the channel's manager has removed it.
+func TestARemovedGuestStaysRemoved(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		invite := h.invite(t, "")
+		for _, guest := range []string{"guest-1", "guest-2"} {
+			require.NoError(t, h.Join(t.Context(), invite, guest))
+		}
+		_, err := h.channels.RemoveChannelMember(alice(""), &openintentv1.RemoveChannelMemberRequest{ChannelId: h.channel, AgentId: "guest-1"})
+		require.NoError(t, err)
+		require.NoError(t, h.Join(t.Context(), invite, "guest-1"))
+		require.Equal(t, []string{"guest-2"}, h.members(t))
+	})
+}
+
 func TestNobodyComesIntoAClosedChannel(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		invite := h.invite(t, "")

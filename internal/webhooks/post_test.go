@@ -110,6 +110,7 @@ func TestWhatEndpointsAnswerIsJudgedByItsStatus(t *testing.T) {
 		400: {Problem: "The endpoint answered 400."},
 		404: {Problem: "The endpoint answered 404."},
 		410: {Problem: "The endpoint answered 410: it is gone.", Gone: true},
+		408: {Problem: "The endpoint answered 408.", RetryAfter: 7 * time.Second},
 		429: {Problem: "The endpoint answered 429.", RetryAfter: 7 * time.Second},
 		500: {Problem: "The endpoint answered 500.", RetryAfter: 7 * time.Second},
 		503: {Problem: "The endpoint answered 503.", RetryAfter: 7 * time.Second},
