@@ -390,6 +390,48 @@ func TestAReleasedLeaseSaysWhen(t *testing.T) {
 	})
 }
 
+// The operator revokes the leases of others, and releases its own as everybody does.
+func TestTheOperatorReleasesItsOwnLease(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		lease, err := h.AcquireLease(asOperator(), h.acquiring("parser"))
+		require.NoError(t, err)
+		answer, err := h.ReleaseLease(asOperator(), &openintentv1.ReleaseLeaseRequest{IntentId: h.intent.GetId(), LeaseId: lease.GetId()})
+		require.NoError(t, err)
+		require.Equal(t, openintentv1.LeaseStatus_LEASE_STATUS_RELEASED, answer.GetLease().GetStatus())
+		require.Equal(t, []string{"lease_acquired operator", "lease_released operator released"}, h.log(t))
+		require.Empty(t, h.told(t), "it knows that it released the lease")
+	})
+}
+
+// Leases that have ended stand on no page. If a whole page of them has ended, the page is empty, and the list goes on after it.
+func TestAListGoesOnAfterAPageOfEndedLeases(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		for _, scope := range []string{"a", "b", "c", "e"} {
+			request := h.acquiring(scope)
+			request.DurationSeconds = pointer(int32(60))
+			_, err := h.AcquireLease(as("ann"), request)
+			require.NoError(t, err)
+		}
+		h.hold(t, "bob", "d")
+		h.clock.Advance(2 * time.Minute)
+		var pages [][]string
+		request := &openintentv1.ListLeasesRequest{IntentId: h.intent.GetId(), Limit: pointer(int32(2))}
+		for {
+			page, err := h.ListLeases(as("ann"), request)
+			require.NoError(t, err)
+			var scopes []string
+			for _, lease := range page.GetLeases() {
+				scopes = append(scopes, lease.GetScope())
+			}
+			pages = append(pages, scopes)
+			if request.Cursor = page.NextCursor; request.Cursor == nil {
+				break
+			}
+		}
+		require.Equal(t, [][]string{nil, {"d"}, nil}, pages)
+	})
+}
+
 // A URI that begins as a task's scope does is a word like others; a task's scope names a task.
 func TestAURIIsAScopeLikeOthers(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
