@@ -35,6 +35,22 @@ func TestAnEditedTextMentionsWhomItNames(t *testing.T) {
 	})
 }
 
+// Only an edit of the text looks for names again. Other edits find nothing new, even if somebody whom the text names has come since.
+func TestAnEditThatLeavesTheTextLeavesWhomItMentions(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		h.say(t, "bob", id, "here")
+		text := "@bob and @carol"
+		sent := h.say(t, "alice", id, text)
+		require.Equal(t, []string{"bob"}, sent.GetMentions())
+		h.say(t, "carol", id, "here")
+		require.Equal(t, []string{"bob"}, h.rewritten(as("alice"), t, sent, &updateRequest{Subject: ptr("other words")}))
+		require.Equal(t, []string{"bob"}, h.rewritten(as("alice"), t, sent, &updateRequest{Metadata: content("a note")}))
+		require.Equal(t, []string{"bob", "carol"},
+			h.rewritten(as("alice"), t, sent, &updateRequest{Payload: content(text), Subject: ptr("a third one")}))
+	})
+}
+
 // A repeated edit finds nothing new, even if somebody whom the text names has come since.
 func TestARepeatedEditMentionsNobodyNew(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {

@@ -228,6 +228,10 @@ func TestWhoIsAStranger(t *testing.T) {
 		_, err := h.intents.AssignAgent(withKey(by), &openintentv1.AssignAgentRequest{IntentId: intentID, AgentId: agent})
 		require.NoError(t, err)
 	}
+	list := func(t *testing.T, h *house, by, intentID, agent string) {
+		_, err := h.channels.CreateChannel(withKey(by), &createRequest{IntentId: intentID, Name: "club of " + agent, Members: []string{agent}})
+		require.NoError(t, err)
+	}
 	say := func(t *testing.T, h *house, agent, channelID string) {
 		_, err := h.messaging.SendMessage(withKey(agent), &sendRequest{ChannelId: channelID})
 		require.NoError(t, err)
@@ -269,14 +273,12 @@ func TestWhoIsAStranger(t *testing.T) {
 		}, false},
 		"bob is a member of somebody else's channel": {func(t *testing.T, h *house) string {
 			intentID, id := h.place(t, "mallory")
-			_, err := h.channels.CreateChannel(withKey("alice"), &createRequest{IntentId: intentID, Name: "club", Members: []string{"bob"}})
-			require.NoError(t, err)
+			list(t, h, "alice", intentID, "bob")
 			return id
 		}, true},
 		"bob is a member of mallory's channel": {func(t *testing.T, h *house) string {
 			intentID, id := h.place(t, "alice")
-			_, err := h.channels.CreateChannel(withKey("mallory"), &createRequest{IntentId: intentID, Name: "club", Members: []string{"bob"}})
-			require.NoError(t, err)
+			list(t, h, "mallory", intentID, "bob")
 			return id
 		}, false},
 		"bob has written to mallory": {func(t *testing.T, h *house) string {
@@ -328,11 +330,31 @@ func TestWhoIsAStranger(t *testing.T) {
 		}, true},
 		"mallory lists itself in an intent of bob's, and writes elsewhere": {func(t *testing.T, h *house) string {
 			intentID, _ := h.place(t, "bob")
-			_, err := h.channels.CreateChannel(withKey("mallory"), &createRequest{IntentId: intentID, Name: "club", Members: []string{"mallory"}})
-			require.NoError(t, err)
+			list(t, h, "mallory", intentID, "mallory")
 			_, id := h.place(t, "mallory")
 			return id
 		}, false},
+		"somebody else lists bob in another intent of mallory's, in which mallory lists itself": {func(t *testing.T, h *house) string {
+			intentID, _ := h.place(t, "mallory")
+			list(t, h, "mallory", intentID, "mallory")
+			list(t, h, "alice", intentID, "bob")
+			_, id := h.place(t, "mallory")
+			return id
+		}, false},
+		"somebody else lists both in another intent of mallory's": {func(t *testing.T, h *house) string {
+			intentID, _ := h.place(t, "mallory")
+			list(t, h, "alice", intentID, "mallory")
+			list(t, h, "alice", intentID, "bob")
+			_, id := h.place(t, "mallory")
+			return id
+		}, true},
+		"somebody else lists mallory in another intent, to which bob is assigned": {func(t *testing.T, h *house) string {
+			intentID, _ := h.place(t, "alice")
+			list(t, h, "alice", intentID, "mallory")
+			assign(t, h, "alice", intentID, "bob")
+			_, id := h.place(t, "mallory")
+			return id
+		}, true},
 		"somebody else's channel that listed bob is deleted": {func(t *testing.T, h *house) string {
 			intentID, id := h.place(t, "mallory")
 			club, err := h.channels.CreateChannel(withKey("alice"), &createRequest{IntentId: intentID, Name: "club", Members: []string{"bob"}})
