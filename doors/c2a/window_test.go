@@ -11,7 +11,7 @@ import (
 // A delivery of several messages shows the earlier ones before its own. In a mode that shows no content, it shows none of them.
 func TestEarlierMessagesComeWithTheContentAlone(t *testing.T) {
 	for mode, taken := range map[string]modes{
-		modeImmediate: {Immediate: true, Notify: true}, modeBuffered: {Buffered: true, Notify: true}, modeNotify: {Notify: true}, modeDigest: {Digest: true},
+		modeImmediate: {Immediate: true}, modeBuffered: {Buffered: true}, modeNotify: {Notify: true}, modeDigest: {Digest: true},
 		modeToolMailbox: {ToolMailbox: true},
 	} {
 		for _, draft := range []string{draftJune2, draftJune24} {
