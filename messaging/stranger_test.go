@@ -79,3 +79,161 @@ func TestWhoAssignsAnAgentStaysAStranger(t *testing.T) {
 		}
 	})
 }
+
+// Who is related, and who is not, as the page docs/delivery.md lists it.
+func TestWhoIsAStranger(t *testing.T) {
+	assign := func(t *testing.T, h *house, by, intentID, agent string) {
+		_, err := h.intents.AssignAgent(withKey(by), &openintentv1.AssignAgentRequest{IntentId: intentID, AgentId: agent})
+		require.NoError(t, err)
+	}
+	list := func(t *testing.T, h *house, by, intentID, agent string) {
+		_, err := h.channels.CreateChannel(withKey(by), &createRequest{IntentId: intentID, Name: "club of " + agent, Members: []string{agent}})
+		require.NoError(t, err)
+	}
+	say := func(t *testing.T, h *house, agent, channelID string) {
+		_, err := h.messaging.SendMessage(withKey(agent), &sendRequest{ChannelId: channelID})
+		require.NoError(t, err)
+	}
+	for name, test := range map[string]struct {
+		// prepare returns the channel in which mallory writes to bob.
+		prepare func(t *testing.T, h *house) (channelID string)
+		related bool
+	}{
+		"bob made the intent": {func(t *testing.T, h *house) string {
+			_, id := h.place(t, "bob")
+			return id
+		}, true},
+		"bob has written in the intent": {func(t *testing.T, h *house) string {
+			_, id := h.place(t, "mallory")
+			say(t, h, "bob", id)
+			return id
+		}, true},
+		"somebody else assigned bob": {func(t *testing.T, h *house) string {
+			intentID, id := h.place(t, "alice")
+			assign(t, h, "alice", intentID, "bob")
+			return id
+		}, true},
+		"mallory assigned bob": {func(t *testing.T, h *house) string {
+			intentID, id := h.place(t, "mallory")
+			assign(t, h, "mallory", intentID, "bob")
+			return id
+		}, false},
+		"somebody else granted bob access": {func(t *testing.T, h *house) string {
+			intentID, id := h.place(t, "alice")
+			h.grant(t, "alice", intentID, "mallory")
+			h.grant(t, "alice", intentID, "bob")
+			return id
+		}, true},
+		"mallory granted bob access": {func(t *testing.T, h *house) string {
+			intentID, id := h.place(t, "mallory")
+			h.grant(t, "mallory", intentID, "bob")
+			return id
+		}, false},
+		"bob is a member of somebody else's channel": {func(t *testing.T, h *house) string {
+			intentID, id := h.place(t, "mallory")
+			list(t, h, "alice", intentID, "bob")
+			return id
+		}, true},
+		"bob is a member of mallory's channel": {func(t *testing.T, h *house) string {
+			intentID, id := h.place(t, "alice")
+			list(t, h, "mallory", intentID, "bob")
+			return id
+		}, false},
+		"bob has written to mallory": {func(t *testing.T, h *house) string {
+			_, there := h.place(t, "alice")
+			_, err := h.messaging.SendMessage(withKey("bob"), &sendRequest{ChannelId: there, To: ptr("mallory")})
+			require.NoError(t, err)
+			_, id := h.place(t, "mallory")
+			return id
+		}, true},
+		"bob has written where mallory was addressed, but not to it": {func(t *testing.T, h *house) string {
+			_, there := h.place(t, "alice")
+			say(t, h, "bob", there)
+			_, err := h.messaging.SendMessage(withKey("alice"), &sendRequest{ChannelId: there, To: ptr("mallory")})
+			require.NoError(t, err)
+			_, id := h.place(t, "mallory")
+			return id
+		}, false},
+		"both are assigned to another intent": {func(t *testing.T, h *house) string {
+			intentID, _ := h.place(t, "alice")
+			assign(t, h, "alice", intentID, "mallory")
+			assign(t, h, "alice", intentID, "bob")
+			_, id := h.place(t, "mallory")
+			return id
+		}, true},
+		"both are assigned to the intent": {func(t *testing.T, h *house) string {
+			intentID, id := h.place(t, "alice")
+			assign(t, h, "alice", intentID, "mallory")
+			assign(t, h, "alice", intentID, "bob")
+			return id
+		}, true},
+		"both were granted access to another intent": {func(t *testing.T, h *house) string {
+			intentID, _ := h.place(t, "alice")
+			h.grant(t, "alice", intentID, "mallory")
+			h.grant(t, "alice", intentID, "bob")
+			_, id := h.place(t, "mallory")
+			return id
+		}, true},
+		"mallory came to bob's open intent by itself, and writes elsewhere": {func(t *testing.T, h *house) string {
+			_, there := h.place(t, "bob")
+			say(t, h, "mallory", there)
+			_, id := h.place(t, "mallory")
+			return id
+		}, false},
+		"bob let mallory in, which writes elsewhere": {func(t *testing.T, h *house) string {
+			intentID, _ := h.place(t, "bob")
+			h.grant(t, "bob", intentID, "mallory")
+			_, id := h.place(t, "mallory")
+			return id
+		}, true},
+		"mallory lists itself in an intent of bob's, and writes elsewhere": {func(t *testing.T, h *house) string {
+			intentID, _ := h.place(t, "bob")
+			list(t, h, "mallory", intentID, "mallory")
+			_, id := h.place(t, "mallory")
+			return id
+		}, false},
+		"somebody else lists bob in another intent of mallory's, in which mallory lists itself": {func(t *testing.T, h *house) string {
+			intentID, _ := h.place(t, "mallory")
+			list(t, h, "mallory", intentID, "mallory")
+			list(t, h, "alice", intentID, "bob")
+			_, id := h.place(t, "mallory")
+			return id
+		}, false},
+		"somebody else lists both in another intent of mallory's": {func(t *testing.T, h *house) string {
+			intentID, _ := h.place(t, "mallory")
+			list(t, h, "alice", intentID, "mallory")
+			list(t, h, "alice", intentID, "bob")
+			_, id := h.place(t, "mallory")
+			return id
+		}, true},
+		"somebody else lists mallory in another intent, to which bob is assigned": {func(t *testing.T, h *house) string {
+			intentID, _ := h.place(t, "alice")
+			list(t, h, "alice", intentID, "mallory")
+			assign(t, h, "alice", intentID, "bob")
+			_, id := h.place(t, "mallory")
+			return id
+		}, true},
+		"somebody else's channel that listed bob is deleted": {func(t *testing.T, h *house) string {
+			intentID, id := h.place(t, "mallory")
+			club, err := h.channels.CreateChannel(withKey("alice"), &createRequest{IntentId: intentID, Name: "club", Members: []string{"bob"}})
+			require.NoError(t, err)
+			h.deleteChannel(t, club.GetId())
+			return id
+		}, false},
+		"nothing": {func(t *testing.T, h *house) string {
+			_, id := h.place(t, "alice")
+			return id
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachEngine(t, func(t *testing.T, h *house) {
+				id := test.prepare(t, h)
+				if test.related {
+					h.neverRefused(withKey("mallory"), t, id, "bob")
+				} else {
+					h.pileUp(withKey("mallory"), t, id, "bob")
+				}
+			}, smallPiles)
+		})
+	}
+}
