@@ -139,6 +139,9 @@ func (t terms) deliveryOf(agent string, entry chat.Entry, channel string, attemp
 		d.event.Content, d.knock = nil, d.knockOn(shownOf(entry))
 	case modeDigest:
 		topic := topicOf(entry.Message, channel)
+		if knock := entry.Attention.GetKnock(); knock != nil {
+			topic = knock.GetTopic() // which has none of a stranger's words
+		}
 		d.event.Content = []chat.Part{chat.TextPart("1 message from " + chat.Named(entry.Message.GetSender()) + ": " + topic)}
 	}
 	return d
