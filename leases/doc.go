@@ -6,7 +6,7 @@
 // The table has only leases that have not ended: what became of the others is in the intent's log, as lease_acquired and
 // lease_released.
 //
-//	AcquireLease --> free? --> lease, lease_acquired --> RenewLease ... --> an ending (ending.go), lease_released
+//	AcquireLease --> free? --> lease, lease_acquired --> RenewLease ... --> an ending (why_ended.go), lease_released
 //	                   |                                                        |
 //	                   +--> a place among those who wait (waiting.go) <-- woken +
 //

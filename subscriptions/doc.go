@@ -48,7 +48,7 @@
 // it sent and did not store comes again under new numbers. If the old stream may have crashed, the new one stores what already lies
 // in the logs before it sends that. So a delivery that makes servers crash when they stream it becomes a dead letter in the end.
 //
-// An acknowledgement of a delivery that is not stored yet waits until it is, on every replica (acknowledge_ahead.go). At the replica of
+// An acknowledgement of a delivery that is not stored yet waits until it is, on every replica (acknowledge_across_replicas.go). At the replica of
 // the stream it reads nothing itself: the transaction that stores it also finds out how the subscription is then (ledger_standing.go).
 // An acknowledgement on a stream of acknowledgements (acknowledge_stream.go) waits for nothing if the ledger knows the delivery: it only
 // notes that, and stores it about a second later, or at once if the stream of deliveries waits for the room. The answer at the end of the
