@@ -26,15 +26,15 @@ func (h *Head) Same(other Head) bool { return h.mark() == other.mark() }
 // that database.IsData recognizes, or with a conflict if a lock is not available immediately. Other facts that were known about
 // the intents are still true if they cannot change without the heads.
 func Expect(tx *database.Tx, left ...Head) Heads {
-	held := lockedHeadsOf(tx)
-	if held.begun || len(held.heads) > 0 {
+	locked := lockedHeadsOf(tx)
+	if locked.begun || len(locked.heads) > 0 {
 		panic("intents: a transaction locks all its heads in one statement")
 	}
-	held.begun = true
+	locked.begun = true
 	for i := range left {
 		head, as := left[i], left[i].mark()
 		head.expected = &as
-		held.hold(&head)
+		locked.add(&head)
 	}
-	return held.heads
+	return locked.heads
 }

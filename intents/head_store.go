@@ -63,7 +63,7 @@ func PrepareHead(tx *database.Tx, intentNo int64) (statement database.Statement,
 		if found == nil {
 			return Head{}, ErrIntentNotFound
 		}
-		found.held = &lockedHeads{tx: tx}
+		found.lockedWith = &lockedHeads{tx: tx}
 		return *found, nil
 	}
 }
@@ -80,7 +80,7 @@ func PrepareHeads(tx *database.Tx, intentNos []int64) (statement database.Statem
 		Scan: func(row database.Row) error {
 			head, err := scanHead(row)
 			if err == nil {
-				head.held = read
+				head.lockedWith = read
 				found = append(found, head)
 			}
 			return err
@@ -164,7 +164,7 @@ func (hs Heads) Statements() []database.Statement {
 			head.dirty = false
 		}
 	}
-	tx := hs[0].held.tx
+	tx := hs[0].lockedWith.tx
 	return append(headStatements(tx, changed), eventStatements(tx, events)...)
 }
 

@@ -38,7 +38,7 @@ type Head struct {
 	lastChannel int64
 	lastHash    string
 	tag         int64        // drawn by each change that is stored
-	held        *lockedHeads // reads the transaction's clock; nil outside of a transaction
+	lockedWith  *lockedHeads // reads the transaction's clock; nil outside of a transaction
 	locked      bool         // by Lock, or by the commit after Expect; a head that is not locked hands out nothing
 	expected    *mark        // the state that Expect assumes of the stored row; nil if the row was read under the lock
 	pending     []*Event     // logged, not yet stored
@@ -52,10 +52,10 @@ type Head struct {
 // Now returns the time of the transaction's decisions about this intent, such as whether a deadline has passed. It is At for
 // the clock, which the transaction reads once after locking.
 func (h *Head) Now() time.Time {
-	if h.held == nil {
+	if h.lockedWith == nil {
 		return h.LastAt
 	}
-	return h.At(h.held.clock())
+	return h.At(h.lockedWith.clock())
 }
 
 // Ended reports whether the intent has reached a terminal status.
@@ -67,7 +67,7 @@ func (h *Head) Locked() bool { return h.locked }
 // Copy returns the head as it is now, to keep it beyond the transaction; the copy hands out nothing.
 func (h *Head) Copy() Head {
 	kept := *h
-	kept.held, kept.expected, kept.pending, kept.named = nil, nil, nil, nil
+	kept.lockedWith, kept.expected, kept.pending, kept.named = nil, nil, nil, nil
 	kept.locked, kept.dirty, kept.raised, kept.grown, kept.toldAbove = false, false, false, false, false
 	return kept
 }
@@ -85,7 +85,7 @@ func (h *Head) Next() (position int64, at time.Time) {
 // it comes after the channel's last message and before the next entry of the log.
 func (h *Head) Tick() time.Time {
 	h.change()
-	h.LastAt = later(h.held.clock(), h.LastAt.Add(time.Microsecond))
+	h.LastAt = later(h.lockedWith.clock(), h.LastAt.Add(time.Microsecond))
 	return h.LastAt
 }
 

@@ -88,7 +88,7 @@ func insertIntent(tx *database.Tx, intent *Intent, keyID string) (*Head, error) 
 		return nil, err
 	}
 	head := &Head{IntentNo: intent.No, IntentID: intent.ID, Status: intent.Status, Epoch: database.Further(0)}
-	lockedHeadsOf(tx).hold(head)
+	lockedHeadsOf(tx).add(head)
 	return head, nil
 }
 

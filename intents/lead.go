@@ -49,7 +49,7 @@ func (w *leadWatch) notice(now time.Time) (commits int) {
 
 // watchLead reports a commit to an intent if the intent's log lies ahead of the clock.
 func (s *Service) watchLead(head *Head) {
-	now := head.held.now
+	now := head.lockedWith.now
 	if now.IsZero() || head.leads(now) <= maxLead {
 		return
 	}

@@ -169,7 +169,7 @@ func TestCompletionWaitsForDependenciesAndParts(t *testing.T) {
 	})
 }
 
-// What was abandoned is not done, so nothing that depends on it is completed.
+// An intent cannot be completed while one that it depends on was abandoned.
 func TestCompletionWaitsForWhatWasAbandoned(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		dependency := h.newIntent(t)

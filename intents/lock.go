@@ -21,30 +21,30 @@ type lockedHeadsKey struct{}
 // lockedHeadsOf returns the heads that the transaction holds; none at first. Their changes are stored just before the commit, unless the
 // transaction has stored them itself (see Statements).
 func lockedHeadsOf(tx *database.Tx) *lockedHeads {
-	if held, ok := tx.Local(lockedHeadsKey{}).(*lockedHeads); ok {
-		return held
+	if locked, ok := tx.Local(lockedHeadsKey{}).(*lockedHeads); ok {
+		return locked
 	}
-	held := &lockedHeads{tx: tx}
-	tx.SetLocal(lockedHeadsKey{}, held)
+	locked := &lockedHeads{tx: tx}
+	tx.SetLocal(lockedHeadsKey{}, locked)
 	tx.BeforeCommit(func() error {
-		tx.SendWithCommit(held.heads.Statements()...)
+		tx.SendWithCommit(locked.heads.Statements()...)
 		return nil
 	})
-	return held
+	return locked
 }
 
 // clock reads the transaction's clock once, at the first decision, which comes after locking.
-func (held *lockedHeads) clock() time.Time {
-	if held.now.IsZero() {
-		held.now = held.tx.Now()
+func (locked *lockedHeads) clock() time.Time {
+	if locked.now.IsZero() {
+		locked.now = locked.tx.Now()
 	}
-	return held.now
+	return locked.now
 }
 
-func (held *lockedHeads) hold(h *Head) {
-	h.held, h.locked = held, true
-	at, _ := slices.BinarySearchFunc(held.heads, h, func(a, b *Head) int { return cmp.Compare(a.IntentNo, b.IntentNo) })
-	held.heads = slices.Insert(held.heads, at, h)
+func (locked *lockedHeads) add(h *Head) {
+	h.lockedWith, h.locked = locked, true
+	at, _ := slices.BinarySearchFunc(locked.heads, h, func(a, b *Head) int { return cmp.Compare(a.IntentNo, b.IntentNo) })
+	locked.heads = slices.Insert(locked.heads, at, h)
 }
 
 // Lock locks the heads of the given intents, in the order of their numbers and before any other row, until the transaction
@@ -53,8 +53,8 @@ func (held *lockedHeads) hold(h *Head) {
 // could wait for a transaction that waits for this one. If an intent does not exist, Lock returns ErrIntentNotFound.
 func Lock(tx *database.Tx, intentNos ...int64) (Heads, error) {
 	wanted := distinct(intentNos)
-	if held := lockedHeadsOf(tx).pick(wanted); len(held) == len(wanted) {
-		return held, nil
+	if locked := lockedHeadsOf(tx).pick(wanted); len(locked) == len(wanted) {
+		return locked, nil
 	}
 	statement, heads := PrepareLock(tx, wanted, false)
 	if err := tx.Pipeline(statement, PrepareClock(tx)); err != nil {
@@ -74,11 +74,11 @@ func PrepareClock(tx *database.Tx) database.Statement { return tx.Clock(&lockedH
 func PrepareLock(
 	tx *database.Tx, intentNos []int64, skipLocked bool,
 ) (statement database.Statement, heads func() (Heads, error)) {
-	held := lockedHeadsOf(tx)
-	if held.begun || len(held.heads) > 0 {
+	locked := lockedHeadsOf(tx)
+	if locked.begun || len(locked.heads) > 0 {
 		panic("intents: a transaction locks all its heads in one statement")
 	}
-	held.begun = true
+	locked.begun = true
 	wanted := distinct(intentNos)
 	lockRows := tx.ForUpdateInTurn
 	if skipLocked {
@@ -93,13 +93,13 @@ func PrepareLock(
 		Scan: func(row database.Row) error {
 			head, err := scanHead(row)
 			if err == nil {
-				held.hold(head)
+				locked.add(head)
 			}
 			return err
 		},
 	}
 	return statement, func() (Heads, error) {
-		picked := held.pick(wanted)
+		picked := locked.pick(wanted)
 		if len(picked) < len(wanted) && !skipLocked {
 			return nil, ErrIntentNotFound
 		}
@@ -107,11 +107,11 @@ func PrepareLock(
 	}
 }
 
-// pick returns those of the wanted heads that are held.
-func (held *lockedHeads) pick(wanted []int64) Heads {
+// pick returns those of the wanted heads that are locked.
+func (locked *lockedHeads) pick(wanted []int64) Heads {
 	picked := make(Heads, 0, len(wanted))
 	for _, no := range wanted {
-		if head := held.heads.Get(no); head != nil {
+		if head := locked.heads.Get(no); head != nil {
 			picked = append(picked, head)
 		}
 	}
@@ -120,8 +120,8 @@ func (held *lockedHeads) pick(wanted []int64) Heads {
 
 // lockedBy returns the heads that a transaction holds.
 func lockedBy(tx *database.Tx) Heads {
-	if held, ok := tx.Local(lockedHeadsKey{}).(*lockedHeads); ok {
-		return held.heads
+	if locked, ok := tx.Local(lockedHeadsKey{}).(*lockedHeads); ok {
+		return locked.heads
 	}
 	return nil
 }

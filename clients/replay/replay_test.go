@@ -41,7 +41,7 @@ func TestBudgetsAreThoseOfAllPages(t *testing.T) {
 	require.Equal(t, map[string]int{"a": 2, "b": 0, "c": 20}, budgets)
 }
 
-// What others did with a message does not count, and neither does what forbids an answer.
+// Only what the agent itself did with a message counts. A message that must not be answered needs nothing done.
 func TestWhatOthersDoDisposesOfNothing(t *testing.T) {
 	rules := Today()
 	r := &reading{judging: newJudging(&Result{Agent: "bob", Rules: rules}, "", nil)}

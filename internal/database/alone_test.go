@@ -8,7 +8,8 @@ import (
 	"openintent/internal/database"
 )
 
-// Whoever waits until nobody else is alone under its name tries again for as long as others wait for locks, not only five times.
+// A transaction that finds another one alone under its name tries again for fifteen seconds, as one that waits for locks does, and not only
+// five times.
 func TestAloneWaitsForItsTurn(t *testing.T) {
 	db := openServer(t, database.Config{})
 	entered, leave, left := make(chan struct{}), make(chan struct{}), make(chan error, 1)

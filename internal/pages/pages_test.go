@@ -113,7 +113,7 @@ func TestAPageIsFilledInPieces(t *testing.T) {
 				}))
 			}
 		}
-		// What follows a piece may all be left out by the list's condition.
+		// The list's condition may leave out everything after a piece.
 		page := Of("rows", 10)
 		page.InPieces(1)
 		for n, more := range []bool{true, false} {
@@ -123,7 +123,7 @@ func TestAPageIsFilledInPieces(t *testing.T) {
 			}))
 			require.Equal(t, more, page.More())
 		}
-		// What one piece took counts for the next, of which it has seen nothing.
+		// The bytes of one piece count for the page when the next piece is read.
 		page = Of("rows", 10)
 		for _, want := range []int{1, 0} {
 			require.NoError(t, db.Read(t.Context(), func(tx *database.Tx) error {

@@ -13,7 +13,7 @@ import (
 
 var eight = time.Date(2026, time.November, 1, 8, 0, 0, 0, time.UTC)
 
-// A payload of which the text might be a pleasantry is read up to twice the length of the longest one.
+// A text that might be a pleasantry is read up to twice the length of the longest pleasantry.
 func TestOnlyAShortPayloadIsReadAsAnAcknowledgement(t *testing.T) {
 	of := func(bytes int) *message.Message {
 		const short = `{"text":"ok"}`

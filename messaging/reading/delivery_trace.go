@@ -19,8 +19,8 @@ type Traced struct {
 	IntentID string
 }
 
-// DeliveryTrace is called when messages begin to be handed to a consumer. It returns a function, which is called with the outcome. A nil DeliveryTrace
-// does nothing.
+// DeliveryTrace is called when messages begin to be handed to a consumer. It returns a function, which is called with the outcome. A nil
+// DeliveryTrace does nothing.
 type DeliveryTrace func(ctx context.Context, to Consumer, messages ...Traced) (handed func(error))
 
 // Begin tells that an entry begins to be handed to a consumer. Only messages are told of.

@@ -89,11 +89,9 @@ func (h *Hub) ListenLooking(topics ...any) *Listener {
 
 // ListenCalling is Listen for a party that has very many listeners. Each wake-up calls the function, instead of filling a
 // channel on which a goroutine would have to wait. All other wake-ups wait for the function, so it must not block, and it
-// must not use the hub.
-func (h *Hub) ListenCalling(woken func(), topics ...any) *Listener {
-	l := &Listener{hub: h, calls: woken, looks: true}
-	l.Also(topics...)
-	return l
+// must not use the hub. Add topics with Also.
+func (h *Hub) ListenCalling(woken func()) *Listener {
+	return &Listener{hub: h, calls: woken, looks: true}
 }
 
 // ListenFor is Listen on behalf of an agent. The hub's users may need the agent's record to hand over what comes.
