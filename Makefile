@@ -1,7 +1,7 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build recording release release-check image deploy-check package check test test-sdks torture upgrade day claims leases lease-model quiet search faults mutants soak siege failover conformance clients lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
+.PHONY: help run build recording release release-check image deploy-check package check test test-sdks check-console test-console console-pictures torture upgrade day claims leases lease-model quiet search faults mutants soak siege failover conformance clients harness lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 
@@ -71,6 +71,7 @@ lint-for-tests:
 
 check-others:
 	$(MAKE) --no-print-directory test-sdks
+	$(MAKE) --no-print-directory check-console
 	go -C tools test ./...
 	$(MAKE) --no-print-directory check-generated
 	$(MAKE) --no-print-directory proto-lint
@@ -80,6 +81,11 @@ check-others:
 test-sdks: ## Run the tests of the Python and the TypeScript SDK that need no server
 	scripts/python-sdk.sh unit
 	scripts/node.sh npm --prefix sdk/typescript run --silent test:unit
+
+check-console: ## Check the types of the console's sources, and run their tests that need no browser
+	scripts/node-env.sh console >/dev/null
+	scripts/node.sh npm --prefix console run --silent check
+	scripts/node.sh npm --prefix console run --silent test
 
 torture: ## Break replicas, PostgreSQL and connections for DURATION (SEED to repeat a schedule) and check that no message is lost
 	scripts/test-race.sh -count 1 -timeout 0 -v -run TestNothingIsLostUnderTorture ./e2e/torture \
@@ -132,13 +138,22 @@ siege: ## Attack a running server on each engine at full size and print what tha
 conformance: ## Run the conformance suite of the Model Context Protocol against the door /mcp (flags in ARGS)
 	scripts/conformance.sh $(ARGS)
 
+test-console: ## Look at every page of the web console with Chromium, in both colour schemes, wide and narrow (flags of go test in ARGS)
+	go test -tags console -count 1 -timeout 0 -v -run TestEveryPage ./e2e/console/browser $(ARGS)
+
+console-pictures: ## Take the pictures of docs/console.md anew
+	scripts/console-pictures.sh
+
 clients: ## Lint the OpenAPI document, and let clients that others generate from it ask and answer: TypeScript, Python, Java
 	scripts/clients.sh
+
+harness: ## Connect real harnesses, which npm installs, with a model that follows a script, and print what each does (flags of go test in ARGS)
+	scripts/harnesses.sh $(ARGS)
 
 lint: ## Vet and lint the Go code, including which package may import which
 	scripts/lint.sh # govet is among its linters
 
-generate: ## Generate gen/ and the generated code of the SDKs from proto/
+generate: ## Generate gen/ and the generated code of the SDKs from proto/, and build the console's pages
 	scripts/generate.sh
 
 check-generated: ## Fail if the generated code, or what it is made from, is not as generate left it

@@ -9,6 +9,7 @@ import (
 	"openintent/internal/caller"
 	"openintent/internal/database"
 	"openintent/internal/pages"
+	"openintent/reach"
 )
 
 // mostCounted is how far a list counts.
@@ -33,10 +34,14 @@ func (s *Service) ListAgents(
 	}
 	response := &openintentv1.ListAgentsResponse{}
 	var agents []*Agent
+	var reached map[string]*reach.Reach
 	err = s.db.ReadHeavy(ctx, c.Reader(), func(tx *database.Tx) (err error) {
 		var total int64
 		agents, total, err = list(tx, page, filterOf(c, req), after, s.mostCounted)
 		response.Total, response.TotalBounded = min(total, s.mostCounted), total > s.mostCounted
+		if err == nil && len(req.GetInclude()) > 0 {
+			reached, err = s.here.Read(tx, idsOf(agents))
+		}
 		return err
 	})
 	if err != nil {
@@ -44,12 +49,20 @@ func (s *Service) ListAgents(
 	}
 	messages := make([]*openintentv1.Agent, len(agents))
 	for i, agent := range agents {
-		if messages[i], err = message(agent); err != nil {
+		if messages[i], err = withReach(agent, reached, nil); err != nil {
 			return nil, err
 		}
 	}
 	response.Agents, response.NextCursor = pages.Close(page, messages, func(i int) []any { return []any{agents[i].ID} })
 	return response, nil
+}
+
+func idsOf(agents []*Agent) []string {
+	ids := make([]string, len(agents))
+	for i, agent := range agents {
+		ids[i] = agent.ID
+	}
+	return ids
 }
 
 // filter selects records; empty fields select everything.

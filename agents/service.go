@@ -10,11 +10,14 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/internal/caller"
 	"openintent/internal/database"
+	"openintent/reach"
 )
 
 // Config is what a Service needs.
 type Config struct {
 	DB *database.DB
+	// Reach knows who can be reached; nil where nobody asks for it.
+	Reach *reach.Here
 	// Logger receives a line for every change of status; nil discards them.
 	Logger *slog.Logger
 }
@@ -25,6 +28,7 @@ type Service struct {
 
 	db     *database.DB
 	logger *slog.Logger
+	here   *reach.Here
 
 	attention attention
 	// mostCounted is how far a list counts.
@@ -44,7 +48,7 @@ func New(cfg Config) *Service {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	now := cfg.DB.Now()
-	return &Service{db: cfg.DB, logger: cfg.Logger, attention: attention{since: now, sweptAt: now}, mostCounted: mostCounted}
+	return &Service{db: cfg.DB, logger: cfg.Logger, here: cfg.Reach, attention: attention{since: now, sweptAt: now}, mostCounted: mostCounted}
 }
 
 // Register adds the service to a gRPC server.
@@ -88,11 +92,24 @@ func (s *Service) GetAgent(ctx context.Context, req *openintentv1.GetAgentReques
 		return nil, ErrNotFound
 	}
 	var agent *Agent
+	var reached map[string]*reach.Reach
 	err = s.db.ReadFor(ctx, c.Reader(), func(tx *database.Tx) (err error) {
 		agent, err = find(tx, req.GetAgentId())
+		if err == nil && len(req.GetInclude()) > 0 {
+			reached, err = s.here.Read(tx, []string{agent.ID})
+		}
 		return err
 	})
-	return reply(agent, err)
+	return withReach(agent, reached, err)
+}
+
+// withReach is the reply with a record and, if it was read, its agent's reach.
+func withReach(agent *Agent, reached map[string]*reach.Reach, err error) (*openintentv1.Agent, error) {
+	made, err := reply(agent, err)
+	if err == nil && reached != nil {
+		made.Reach = reached[agent.ID].ToWire()
+	}
+	return made, err
 }
 
 // owner returns the caller if it speaks for the agent, and refuses it otherwise.

@@ -93,8 +93,8 @@ func (g *grownRun) measure(ctx context.Context, engine string) error {
 				return err
 			}
 		}
-		g.say("%s: waiting for the index of messages' words", engine)
-		if err := w.awaitIndex(ctx, time.Now(), time.Hour); err != nil {
+		g.say("%s: waiting until the index of messages' words is filled, for which the server has a twentieth of a processor", engine)
+		if err := w.awaitFilled(ctx, 3*time.Hour); err != nil {
 			return err
 		}
 		if err := w.measureAll(ctx, filled); err != nil {

@@ -45,6 +45,8 @@ type searching struct {
 	fill, queries   bool
 	load, greedy    int
 	seconds, pairs  int
+	callers         int
+	searched        int
 	without         bool
 }
 
@@ -57,6 +59,8 @@ func search(arguments []string) error {
 	flags.BoolVar(&s.queries, "queries", false, "measure queries")
 	flags.IntVar(&s.load, "load", 0, "send so many messages a second, and measure how soon they are found")
 	flags.IntVar(&s.greedy, "greedy", 0, "meanwhile let so many callers search without end")
+	flags.IntVar(&s.callers, "callers", 0, "send from so many callers, each of which waits for its answer, as fast as they can, in place of streams")
+	flags.IntVar(&s.searched, "searched", 0, "in pairs, let somebody search so many of the 20 intents")
 	flags.IntVar(&s.seconds, "seconds", 10, "how long to send")
 	flags.IntVar(&s.pairs, "pairs", 0, "measure so many pairs of such loads, one with search and one without on another database")
 	flags.StringVar(&s.other, "other", "", "the other database of the pairs, which is kept")
@@ -111,7 +115,7 @@ func searchText(random *rand.Rand, zipf *rand.Zipf, n int) string {
 
 // fillDatabase sends the messages and waits until the index has them.
 func (s searching) fillDatabase(ctx context.Context, t *target) error {
-	channels, err := t.openChannels(ctx, searchChannels)
+	channels, err := t.openSearched(ctx)
 	if err != nil {
 		return err
 	}
@@ -156,27 +160,52 @@ func (s searching) fillDatabase(ctx context.Context, t *target) error {
 	}
 	fmt.Printf("sent %d messages in %s\n", s.messages, time.Since(started).Round(time.Second))
 	asked := time.Now()
-	if err := t.awaitIndex(ctx, asked, 30*time.Minute); err != nil {
+	if err := t.awaitIndex(ctx, channels, asked, 30*time.Minute); err != nil {
 		return err
 	}
 	fmt.Printf("the index is complete after %s\n", time.Since(started).Round(time.Second))
 	return nil
 }
 
+// openSearched opens the channels. Each reader says something to the sender first, so that the sender is no stranger whose unread messages
+// are bounded.
+func (t *target) openSearched(ctx context.Context) ([]string, error) {
+	channels, err := t.openChannels(ctx, searchChannels)
+	for n := 0; n < readers && err == nil; n++ {
+		_, err = openintentv1.NewMessageServiceClient(t.conn).SendMessage(as(ctx, reader(n)), &openintentv1.SendMessageRequest{
+			ChannelId: channels[0], To: proto.String(asker), MessageType: openintentv1.MessageType_MESSAGE_TYPE_NOTIFY.Enum(), Payload: textOf("hello"),
+		})
+	}
+	return channels, err
+}
+
 func reader(n int) string { return "reader-" + strconv.Itoa(n) }
 
-// awaitIndex waits until the index has everything that was stored before a time.
-func (t *target) awaitIndex(ctx context.Context, stored time.Time, most time.Duration) error {
-	for deadline := time.Now().Add(most); time.Now().Before(deadline); <-time.After(20 * time.Millisecond) {
-		page, err := t.search(as(ctx, asker), &openintentv1.SearchMessagesRequest{Q: "nothinghasthisword"})
-		if err != nil {
+// awaitIndex searches some channels until the index has everything that was stored there before a time.
+func (t *target) awaitIndex(ctx context.Context, channels []string, stored time.Time, most time.Duration) error {
+	for deadline := time.Now().Add(most); len(channels) > 0; <-time.After(20 * time.Millisecond) {
+		page, err := t.search(as(ctx, asker), &openintentv1.SearchMessagesRequest{Q: "nothinghasthisword", ChannelId: &channels[0]})
+		switch {
+		case err != nil:
 			return err
-		}
-		if page.GetCompleteThrough().AsTime().After(stored) {
-			return nil
+		case page.CompleteFrom == nil && page.GetCompleteThrough().AsTime().After(stored):
+			channels = channels[1:]
+		case time.Now().After(deadline):
+			return errors.New("the index is not complete in time")
 		}
 	}
-	return errors.New("the index is not complete in time")
+	return nil
+}
+
+// awaitFilled waits until the index has everything that was stored until now, though nobody searches it.
+func (t *target) awaitFilled(ctx context.Context, most time.Duration) error {
+	for began := time.Now(); time.Since(began) < most; <-time.After(time.Second) {
+		page, err := t.search(as(ctx, reader(0)), &openintentv1.SearchMessagesRequest{Q: "nothinghasthisword"})
+		if err != nil || page.GetCompleteThrough().AsTime().After(began) {
+			return err
+		}
+	}
+	return errors.New("the index is not filled in time")
 }
 
 func (t *target) search(
@@ -187,14 +216,14 @@ func (t *target) search(
 
 // measureQueries measures the mix: each kind of query with and without filters, for an agent that may see a tenth.
 func (s searching) measureQueries(ctx context.Context, t *target) error {
-	if err := t.awaitIndex(ctx, time.Now(), 10*time.Minute); err != nil {
-		return err
-	}
 	newest, err := t.search(as(ctx, reader(0)), &openintentv1.SearchMessagesRequest{Q: "w1", Limit: proto.Int32(1)})
 	if err != nil || len(newest.GetMessages()) == 0 {
 		return fmt.Errorf("the database is not filled: %w", err)
 	}
 	last := newest.GetMessages()[0].GetMessage()
+	if err := t.awaitIndex(ctx, []string{last.GetChannelId()}, time.Now(), 10*time.Minute); err != nil {
+		return err
+	}
 	mix := []struct {
 		name  string
 		words func(n int) string

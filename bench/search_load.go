@@ -78,8 +78,18 @@ func (l *loaded) each() float64 {
 // measureLoad sends at a rate on a few streams. Meanwhile it measures how soon messages are found that are sent beside them, and what
 // client, server and database use of the processors.
 func (s searching) measureLoad(ctx context.Context, t *target) (*loaded, error) {
-	channels, err := t.openChannels(ctx, searchChannels)
+	channels, err := t.openSearched(ctx)
 	if err != nil {
+		return nil, err
+	}
+	searched := channels
+	if s.pairs > 0 {
+		searched = channels[:s.searched]
+	}
+	if s.without {
+		searched = nil
+	}
+	if err := t.awaitIndex(ctx, searched, time.Now(), time.Minute); err != nil {
 		return nil, err
 	}
 	used, err := s.uses(ctx, t)
@@ -99,9 +109,13 @@ func (s searching) measureLoad(ctx context.Context, t *target) (*loaded, error) 
 	began := time.Now()
 	ends := began.Add(time.Duration(s.seconds) * time.Second)
 	var sending, working sync.WaitGroup
-	took, failures := make([][]time.Duration, loadStreams), make([]error, loadStreams+1)
-	for i := range loadStreams {
-		sending.Go(func() { took[i], failures[i] = s.sendAtRate(ctx, t, i, channels, texts, ends) })
+	senders, send := loadStreams, s.sendAtRate
+	if s.callers > 0 {
+		senders, send = s.callers, s.sendOneByOne
+	}
+	took, failures := make([][]time.Duration, senders), make([]error, senders+1)
+	for i := range senders {
+		sending.Go(func() { took[i], failures[i] = send(ctx, t, i, channels, texts, ends) })
 	}
 	l := &loaded{}
 	var searches, refusals atomic.Int64
@@ -118,15 +132,13 @@ func (s searching) measureLoad(ctx context.Context, t *target) (*loaded, error) 
 		})
 	}
 	if !s.without && s.pairs == 0 {
-		working.Go(func() { failures[loadStreams] = l.probe(ctx, t, channels, ends) })
+		working.Go(func() { failures[senders] = l.probe(ctx, t, channels, ends) })
 	}
 	sending.Wait()
 	l.elapsed = time.Since(began)
 	working.Wait()
-	if !s.without {
-		if err := t.awaitIndex(ctx, time.Now(), time.Minute); err != nil {
-			return nil, err
-		}
+	if err := t.awaitIndex(ctx, searched, time.Now(), time.Minute); err != nil {
+		return nil, err
 	}
 	for _, failure := range failures {
 		if failure != nil {
@@ -176,10 +188,7 @@ func (s searching) sendAtRate(
 		for now := began; now.Before(ends); now = <-time.After(4 * time.Millisecond) {
 			for due := int(now.Sub(began).Seconds() * float64(s.load)); n < due && time.Now().Before(ends); n += loadStreams {
 				under <- time.Now()
-				if calls.Send(&openintentv1.SendMessageRequest{
-					ChannelId: channels[n%len(channels)], To: proto.String(reader(n % readers)),
-					MessageType: openintentv1.MessageType_MESSAGE_TYPE_NOTIFY.Enum(), Payload: texts[n%bodies],
-				}) != nil {
+				if calls.Send(sent(n, channels, texts)) != nil {
 					return
 				}
 			}
@@ -199,6 +208,30 @@ func (s searching) sendAtRate(
 	return took, nil
 }
 
+// sent returns a message of the load.
+func sent(n int, channels []string, texts []*structpb.Struct) *openintentv1.SendMessageRequest {
+	return &openintentv1.SendMessageRequest{
+		ChannelId: channels[n%len(channels)], To: proto.String(reader(n % readers)),
+		MessageType: openintentv1.MessageType_MESSAGE_TYPE_NOTIFY.Enum(), Payload: texts[n%bodies],
+	}
+}
+
+// sendOneByOne sends one caller's messages until a time, each when the one before was answered.
+func (s searching) sendOneByOne(
+	ctx context.Context, t *target, caller int, channels []string, texts []*structpb.Struct, ends time.Time,
+) (took []time.Duration, err error) {
+	for n := caller; ; n += s.callers {
+		began := time.Now()
+		if !began.Before(ends) {
+			return took, nil
+		}
+		if _, err := openintentv1.NewMessageServiceClient(t.conn).SendMessage(as(ctx, asker), sent(n, channels, texts)); err != nil {
+			return nil, err
+		}
+		took = append(took, time.Since(began))
+	}
+}
+
 // probe sends a message with a word of the run's own now and then, to each channel in turn, and looks for those that were not found yet.
 // It looks with another key than that of the load. A message counts as sent at the time that the server gave it, which is before its
 // commit.
@@ -207,13 +240,13 @@ func (l *loaded) probe(ctx context.Context, t *target, channels []string, ends t
 	own := "probe" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	var mutex sync.Mutex
 	missing := make(map[string]time.Time)
-	sent := make(chan error, 1)
+	ended := make(chan error, 1)
 	go func() {
 		for n := 0; time.Now().Before(ends); n++ {
 			m, err := openintentv1.NewMessageServiceClient(t.conn).SendMessage(as(ctx, asker),
 				&openintentv1.SendMessageRequest{ChannelId: channels[n*7%len(channels)], Payload: textOf(own)})
 			if err != nil {
-				sent <- err
+				ended <- err
 				return
 			}
 			mutex.Lock()
@@ -221,7 +254,7 @@ func (l *loaded) probe(ctx context.Context, t *target, channels []string, ends t
 			mutex.Unlock()
 			<-time.After(probeEach)
 		}
-		sent <- nil
+		ended <- nil
 	}()
 	for {
 		mutex.Lock()
@@ -234,7 +267,7 @@ func (l *loaded) probe(ctx context.Context, t *target, channels []string, ends t
 		left := len(missing)
 		mutex.Unlock()
 		if left == 0 && time.Now().After(ends) {
-			return <-sent
+			return <-ended
 		}
 		began := time.Now()
 		page, err := t.search(looking, &openintentv1.SearchMessagesRequest{
@@ -257,7 +290,8 @@ func (l *loaded) probe(ctx context.Context, t *target, channels []string, ends t
 }
 
 // measurePairs measures loads with search and without in turns, each with a server of its own, and prints what the index costs: the mean
-// ratio of the pairs, with a confidence interval of 95 %. Nobody searches meanwhile. A server with search ends when its index has everything.
+// ratio of the pairs, with a confidence interval of 95 %. Somebody has searched so many of the intents as the run says. A server with search
+// ends when its index has everything of these.
 func (s searching) measurePairs(ctx context.Context) error {
 	var costs, rates []float64
 	for pair := range s.pairs {

@@ -68,6 +68,7 @@ func (r *Rules) toWire(
 		Options: &openintentv1.ChannelOptions{
 			Audit: proto.Bool(r.Audit), MaxMessages: proto.Int64(r.MaxMessages),
 			History: openintentv1.ChannelHistory_CHANNEL_HISTORY_ALL.Enum(), TurnBudget: proto.Int64(r.TurnBudget),
+			ConversationBudget: r.ConversationBudget,
 		},
 		Status:        openintentv1.ChannelStatus_CHANNEL_STATUS_OPEN,
 		CreatedAt:     timestamppb.New(r.CreatedAt),

@@ -62,7 +62,7 @@ func (s *Service) manage(ctx context.Context, channelID string, work func(*datab
 		if err != nil {
 			return err
 		}
-		if err := rules.requireManager(c, access, head.Now()); err != nil {
+		if err := rules.RequireManager(c, access, head.Now()); err != nil {
 			return err
 		}
 		count, err := LoadCount(tx, key)

@@ -46,6 +46,12 @@ const DefaultMaxMessages = 1000
 // DefaultTurnBudget is the turn budget of a channel whose options do not say.
 const DefaultTurnBudget = 20
 
+// These are the conversation budgets of a channel whose options do not say: in a thread, and outside threads.
+const (
+	DefaultThreadBudget  = 60
+	DefaultChannelBudget = 200
+)
+
 // Rules describe a channel and decide who takes part in it, as of one epoch of its intent. They never change once loaded and
 // may be shared.
 type Rules struct {
@@ -68,7 +74,10 @@ type Rules struct {
 	History     History
 	// TurnBudget is how many messages two agents alone may exchange before the loop brake is put on; 0 means that there is no brake.
 	TurnBudget int64
-	CreatedAt  time.Time
+	// ConversationBudget is how often agents in one place may set each other to work before they are braked. 0 means that there is no
+	// brake, and nil that nobody has said (ConversationBudgetIn).
+	ConversationBudget *int64
+	CreatedAt          time.Time
 	// OpenedThrough is the newest message's ordinal when the policy last changed from explicit to intent.
 	OpenedThrough int64
 	// ClosedAt is the stored time of the closing. Zero means only that no closing is stored; ClosedBy decides whether the
@@ -110,6 +119,17 @@ func newRules(rules Rules, members []member) *Rules {
 		rules.listed[m.agent] = m
 	}
 	return &rules
+}
+
+// ConversationBudgetIn returns the conversation budget in a thread, or outside threads.
+func (r *Rules) ConversationBudgetIn(thread bool) int64 {
+	switch {
+	case r.ConversationBudget != nil:
+		return *r.ConversationBudget
+	case thread:
+		return DefaultThreadBudget
+	}
+	return DefaultChannelBudget
 }
 
 // Members returns the listed agents in the order in which they were added. They include departed agents; Lists decides

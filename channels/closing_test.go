@@ -324,7 +324,7 @@ func TestSweepGoesOnPastAnIntentThatFails(t *testing.T) {
 	})
 }
 
-// Open channels must not make each turn of the sweep slower, however many there are.
+// Open channels must not make each run of the sweep slower, however many there are.
 func TestSweepFindsLapsedChannelsByIndex(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		explain := map[database.Engine]string{database.SQLite: "EXPLAIN QUERY PLAN ", database.PostgreSQL: "EXPLAIN "}

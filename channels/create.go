@@ -98,6 +98,10 @@ func (s *Service) draft(c caller.Caller, req *openintentv1.CreateChannelRequest)
 	if err != nil {
 		return Rules{}, err
 	}
+	conversationBudget, err := conversationBudgetOf(options.ConversationBudget)
+	if err != nil {
+		return Rules{}, err
+	}
 	return Rules{
 		History:     historyOf(options.GetHistory()),
 		TaskID:      req.GetTaskId(),
@@ -108,6 +112,8 @@ func (s *Service) draft(c caller.Caller, req *openintentv1.CreateChannelRequest)
 		TTL:         ttl,
 		MaxMessages: maxMessages,
 		TurnBudget:  turnBudget,
+
+		ConversationBudget: conversationBudget,
 	}, nil
 }
 

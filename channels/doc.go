@@ -32,6 +32,6 @@
 // # Failure
 //
 // A refusal is a fault and changes nothing. A transaction changes nothing if it fails or one of its hooks fails. The sweep
-// works intent by intent. It logs an intent that fails and tries it again at the next turn; nobody notices, because readers
+// works intent by intent. It logs an intent that fails and tries it again at the next run; nobody notices, because readers
 // decide by time.
 package channels

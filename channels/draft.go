@@ -12,6 +12,9 @@ const (
 
 	minTurnBudget = 2 // a thread has more than two messages before anybody speaks of a loop
 	maxTurnBudget = 100
+
+	minConversationBudget = 2
+	maxConversationBudget = 1000
 )
 
 // checkMembers refuses names that no agent can have, and lists that are too long. It removes repetitions; the first place of
@@ -59,4 +62,13 @@ func turnBudgetOf(budget *int64) (int64, error) {
 			minTurnBudget, maxTurnBudget)
 	}
 	return *budget, nil
+}
+
+// conversationBudgetOf reads the conversation budget from the wire; nil means the default, which is not stored.
+func conversationBudgetOf(budget *int64) (*int64, error) {
+	if budget != nil && *budget != 0 && (*budget < minConversationBudget || *budget > maxConversationBudget) {
+		return nil, fault.BadField("options.conversation_budget", "must be 0, which switches the brake off, or lie between %d and %d.",
+			minConversationBudget, maxConversationBudget)
+	}
+	return budget, nil
 }

@@ -57,7 +57,7 @@ func (s *Service) RequireManager(tx *database.Tx, c caller.Caller, channelID str
 	if err != nil {
 		return err
 	}
-	return rules.requireManager(c, access, head.Now())
+	return rules.RequireManager(c, access, head.Now())
 }
 
 // AddGuest makes a guest a member of an open channel. The transaction has locked the intent's head.

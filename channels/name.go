@@ -45,38 +45,70 @@ func (s *Service) requireFreeName(tx *database.Tx, head *intents.Head, name stri
 func (s *Service) FindOpenByName(
 	tx *database.Tx, head *intents.Head, name string, counts map[Key]*Count,
 ) (*Rules, error) {
-	key, found, err := openByName(tx, head.IntentNo, name)
-	if err != nil || !found {
+	find, named := PrepareOpenByName(tx, []Named{{head.IntentNo, name}}, counts)
+	if err := tx.Pipeline(find); err != nil {
 		return nil, err
 	}
-	rules, err := s.Rules(tx, key, head.Epoch)
-	if err != nil {
-		return nil, err
-	}
-	if counts[key] == nil {
-		count, err := LoadCount(tx, key)
+	for _, key := range named {
+		rules, err := s.Rules(tx, key, head.Epoch)
 		if err != nil {
 			return nil, err
 		}
-		counts[key] = &count
+		open, err := s.EndIfLapsed(tx, head, rules, *counts[key])
+		if open && err == nil {
+			return rules, nil
+		}
+		return nil, err
 	}
-	closedAt, closed := rules.ClosedBy(*counts[key], head, head.Now())
-	switch {
-	case !closed:
-		return rules, nil
-	case !head.Locked():
-		return nil, nil
-	}
-	return nil, s.close(tx, head, []closing{{rules: rules, at: closedAt}})
+	return nil, nil
 }
 
-// openByName finds the channel of that name without a stored closing.
-func openByName(tx *database.Tx, intentNo int64, name string) (key Key, found bool, err error) {
-	var numbers []int64
-	err = tx.Gorm().Model(&channelRow{}).Where("intent_no = ? AND name = ? AND closed_at IS NULL", intentNo, name).
-		Pluck("channel_no", &numbers).Error
-	if err != nil || len(numbers) == 0 {
-		return Key{}, false, err
+// Named is a name of a channel within an intent.
+type Named struct {
+	IntentNo int64
+	Name     string
+}
+
+// PrepareOpenByName returns the statement that finds the channels of these names without a stored closing, to be sent together with others,
+// and the map that it fills when it runs. It adds the counts that are missing to those given.
+func PrepareOpenByName(tx *database.Tx, names []Named, counts map[Key]*Count) (database.Statement, map[Named]Key) {
+	intentNos, texts := make([]int64, len(names)), make([]string, len(names))
+	for i, one := range names {
+		intentNos[i], texts[i] = one.IntentNo, one.Name
 	}
-	return Key{IntentNo: intentNo, ChannelNo: numbers[0]}, true, nil
+	in, arguments := tx.InRows(
+		database.Column{Name: "c.intent_no", Values: intentNos}, database.Column{Name: "c.name", Values: texts})
+	found := make(map[Named]Key, len(names))
+	return database.Statement{
+		SQL: "SELECT c.intent_no, c.name, c.channel_no, h.message_count, h.floor, h.last_message_at FROM channels c" +
+			" JOIN channel_heads h ON h.intent_no = c.intent_no AND h.channel_no = c.channel_no" +
+			" WHERE " + in + " AND c.closed_at IS NULL",
+		Args: arguments,
+		Scan: func(row database.Row) error {
+			var one Named
+			var channelNo int64
+			var count Count
+			var last *int64
+			err := row.Scan(&one.IntentNo, &one.Name, &channelNo, &count.Messages, &count.Floor, &last)
+			count.LastMessageAt = database.TimeOrZero(last)
+			key := Key{one.IntentNo, channelNo}
+			if found[one] = key; counts[key] == nil {
+				counts[key] = &count
+			}
+			return err
+		},
+	}, found
+}
+
+// EndIfLapsed reports whether a channel without a stored closing is open. If it has lapsed and the head is locked, EndIfLapsed closes it for
+// good, so that its name is free.
+func (s *Service) EndIfLapsed(tx *database.Tx, head *intents.Head, rules *Rules, count Count) (open bool, err error) {
+	closedAt, closed := rules.ClosedBy(count, head, head.Now())
+	switch {
+	case !closed:
+		return true, nil
+	case !head.Locked():
+		return false, nil
+	}
+	return false, s.close(tx, head, []closing{{rules: rules, at: closedAt}})
 }

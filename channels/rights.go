@@ -24,10 +24,10 @@ func (r *Rules) Manages(acting string, operator bool, access *intents.Rules, now
 	return acting == r.CreatedBy || access.Coordinates(acting, now)
 }
 
-// requireManager refuses a caller that does not manage the channel. Without read access to the intent, the caller gets the
+// RequireManager refuses a caller that does not manage the channel. Without read access to the intent, the caller gets the
 // refusal of any call on the intent. Otherwise it gets a refusal of the same form that requires channel_manager, because no
 // level of access makes a manager. Nobody manages the channel in which the server alone writes.
-func (r *Rules) requireManager(c caller.Caller, access *intents.Rules, now time.Time) error {
+func (r *Rules) RequireManager(c caller.Caller, access *intents.Rules, now time.Time) error {
 	if !caller.IsGuest(c.Agent) {
 		if err := access.Require(c, c.Agent, intents.PermissionRead, now); err != nil {
 			return err

@@ -39,7 +39,8 @@ type channelRow struct {
 	ClosedAt      *int64
 	DeletedAt     *int64
 	// Address is NULL for a channel without one.
-	Address *string
+	Address            *string
+	ConversationBudget *int64
 }
 
 func (channelRow) TableName() string { return "channels" }
@@ -73,6 +74,8 @@ func (row channelRow) rules(intentID string) Rules {
 		OpenedThrough: row.OpenedThrough,
 		CreatedAt:     database.Time(row.CreatedAt),
 		Deleted:       row.DeletedAt != nil,
+
+		ConversationBudget: row.ConversationBudget,
 	}
 	if row.TaskID != nil {
 		rules.TaskID = *row.TaskID
@@ -183,13 +186,13 @@ func loadRulesOf(tx *database.Tx, keys []Key, access map[int64]*intents.Rules) (
 		readInsiders,
 		database.Statement{
 			SQL: "SELECT intent_no, channel_no, id, name, task_id, created_by, policy, audit, ttl_seconds, max_messages," +
-				" history, turn_budget, opened_through, created_at, closed_at, deleted_at, address FROM channels WHERE " + in,
+				" history, turn_budget, opened_through, created_at, closed_at, deleted_at, address, conversation_budget FROM channels WHERE " + in,
 			Args: args,
 			Scan: func(scanned database.Row) error {
 				var row channelRow
 				err := scanned.Scan(&row.IntentNo, &row.ChannelNo, &row.ID, &row.Name, &row.TaskID, &row.CreatedBy, &row.Policy,
 					&row.Audit, &row.TTLSeconds, &row.MaxMessages, &row.History, &row.TurnBudget, &row.OpenedThrough,
-					&row.CreatedAt, &row.ClosedAt, &row.DeletedAt, &row.Address)
+					&row.CreatedAt, &row.ClosedAt, &row.DeletedAt, &row.Address, &row.ConversationBudget)
 				rows = append(rows, row)
 				return err
 			},
@@ -281,6 +284,8 @@ func insertChannel(tx *database.Tx, r *Rules, keyID string) error {
 		History:     string(r.History),
 		TurnBudget:  r.TurnBudget,
 		CreatedAt:   database.Micros(r.CreatedAt),
+
+		ConversationBudget: r.ConversationBudget,
 	}}
 	if r.TaskID != "" {
 		row.Channel.TaskID = &r.TaskID
@@ -308,6 +313,8 @@ func updateChannel(tx *database.Tx, r *Rules) error {
 		"history":        string(r.History),
 		"turn_budget":    r.TurnBudget,
 		"opened_through": r.OpenedThrough,
+
+		"conversation_budget": r.ConversationBudget,
 	}).Error
 }
 

@@ -11,7 +11,7 @@ import (
 const sweepPage = 500
 
 // Sweep only stores what readers already see: it closes for good the channels whose time to live has run out, with one
-// transaction per intent. It logs an intent that fails and leaves it to the next turn. A turn that finds nothing is a single
+// transaction per intent. It logs an intent that fails and leaves it to the next run. A run that finds nothing is a single
 // statement, which an index answers.
 func (s *Service) Sweep(ctx context.Context) error {
 	var after lapse
@@ -29,7 +29,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 				if ctx.Err() != nil {
 					return ctx.Err()
 				}
-				s.logger.Warn("closing lapsed channels failed; it is tried again at the next turn",
+				s.logger.Warn("closing lapsed channels failed; it is tried again at the next run",
 					"intent_no", intentNo, "error", err)
 			}
 		}

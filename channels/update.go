@@ -43,9 +43,10 @@ const (
 	maxMessagesField  = "options.max_messages"
 	historyField      = "options.history"
 	turnBudgetField   = "options.turn_budget"
+	conversationField = "options.conversation_budget"
 	statusField       = "status"
 
-	optionsField = "options" // all five
+	optionsField = "options" // all six
 	idField      = "id"      // names the channel; a body may repeat it
 )
 
@@ -60,6 +61,8 @@ type update struct {
 	history     History
 	turnBudget  int64
 	closing     bool
+
+	conversationBudget *int64
 }
 
 func (u *update) names(field string) bool { return u.named[field] }
@@ -102,6 +105,11 @@ func (s *Service) update(channel *openintentv1.Channel, mask *fieldmaskpb.FieldM
 			return nil, err
 		}
 	}
+	if u.names(conversationField) {
+		if u.conversationBudget, err = conversationBudgetOf(options.ConversationBudget); err != nil {
+			return nil, err
+		}
+	}
 	if u.names(memberPolicyField) && channel.GetMemberPolicy() == openintentv1.MemberPolicy_MEMBER_POLICY_UNSPECIFIED {
 		// Otherwise a slip would set the default, and open a private channel to everyone on the intent.
 		return nil, fault.BadField("member_policy", "cannot be cleared; send explicit or intent, or leave it out.")
@@ -117,14 +125,15 @@ func namedFields(channel *openintentv1.Channel, paths []string) (map[string]bool
 	named := make(map[string]bool)
 	for _, path := range paths {
 		switch path {
-		case membersField, memberPolicyField, auditField, ttlField, maxMessagesField, historyField, turnBudgetField, statusField:
+		case membersField, memberPolicyField, auditField, ttlField, maxMessagesField, historyField, turnBudgetField,
+			conversationField, statusField:
 			named[path] = true
 		case optionsField:
 			if isEmpty(channel.GetOptions()) {
 				return nil, fault.BadField(optionsField,
 					"names no setting; name at least one, or send null to set all of them to their defaults.")
 			}
-			for _, option := range []string{auditField, ttlField, maxMessagesField, historyField, turnBudgetField} {
+			for _, option := range []string{auditField, ttlField, maxMessagesField, historyField, turnBudgetField, conversationField} {
 				named[option] = true
 			}
 		case idField, "":
@@ -143,7 +152,7 @@ func namedFields(channel *openintentv1.Channel, paths []string) (map[string]bool
 // for the defaults.
 func isEmpty(options *openintentv1.ChannelOptions) bool {
 	return options != nil && options.Audit == nil && options.TtlSeconds == nil && options.MaxMessages == nil &&
-		options.History == nil && options.TurnBudget == nil
+		options.History == nil && options.TurnBudget == nil && options.ConversationBudget == nil
 }
 
 // apply changes an open channel.
@@ -168,6 +177,9 @@ func (s *Service) apply(tx *database.Tx, subject *subject, wanted *update) error
 	}
 	if wanted.names(turnBudgetField) {
 		rules.TurnBudget = wanted.turnBudget
+	}
+	if wanted.names(conversationField) {
+		rules.ConversationBudget = wanted.conversationBudget
 	}
 	if wanted.names(membersField) {
 		members, err := replaceMembers(tx, &rules, wanted.members, subject.count)

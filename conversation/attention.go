@@ -59,3 +59,8 @@ func (s *Service) MarkSurfaced(
 ) (*openintentv1.MarkSurfacedResponse, error) {
 	return s.messaging.MarkSurfaced(ctx, req)
 }
+
+// HandOver notes that an agent's model is given several messages.
+func (s *Service) HandOver(ctx context.Context, req *openintentv1.HandOverRequest) (*openintentv1.HandOverResponse, error) {
+	return s.messaging.HandOver(ctx, req)
+}

@@ -97,7 +97,7 @@ func (h *house) kill(t *testing.T, agent string) error {
 	})
 }
 
-// The sweep goes on where its last turn stopped, so it comes to every claim, however many there are.
+// The sweep goes on where its last run stopped, so it comes to every claim, however many there are.
 func TestTheSweepComesToEveryClaim(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		h.hire(t, "bob", "carol")
@@ -111,7 +111,7 @@ func TestTheSweepComesToEveryClaim(t *testing.T) {
 		}))
 		require.NoError(t, h.kill(t, "carol"))
 		h.sweep(t)
-		require.Equal(t, 6_002, h.rows(t), "the first turn does not come to the last claim")
+		require.Equal(t, 6_002, h.rows(t), "the first run does not come to the last claim")
 		h.sweep(t)
 		require.Equal(t, 6_001, h.rows(t))
 	})

@@ -11,8 +11,8 @@ import (
 )
 
 // SweepClaims stores and announces what has ended of the claims, and notes of the others by what they were judged. Nobody waits for it:
-// readers judge claims as it does (claim.Situation). It uses one transaction for each message. Only one turn runs at a time. If there are
-// more claims than one turn looks at, the next turn goes on with the others.
+// readers judge claims as it does (claim.Situation). It uses one transaction for each message. Only one run is under way at a time. If there are
+// more claims than one run looks at, the next run goes on with the others.
 func (s *Service) SweepClaims(ctx context.Context) error {
 	var suspects []claim.Suspect
 	var next claim.Round

@@ -12,7 +12,7 @@ import (
 	"openintent/messaging/obligation"
 )
 
-// sweptObligations bounds the obligations of one turn of the sweep.
+// sweptObligations bounds the obligations of one run of the sweep.
 const sweptObligations = 500
 
 // SweepObligations makes the steps of obligations that are due: returns, and then the coordinator and the operator. It uses one

@@ -47,6 +47,7 @@ func (s *Service) AddReaction(
 			return errTooManyReactions
 		}
 		wanted.Agent = agent
+		seen.TellAsker(wanted.Signal)
 		if err := change(seen, before, wanted); err != nil || before != nil && before.Present {
 			return err
 		}

@@ -38,7 +38,7 @@ type Service struct {
 	messaging *messaging.Service
 	logger    *slog.Logger
 
-	// claimsRound is where the next turn of SweepClaims goes on.
+	// claimsRound is where the next run of SweepClaims goes on.
 	claimsRound claim.Round
 }
 

@@ -57,9 +57,37 @@ func readObject(given []byte, whole, action string, into any) (jsonvalue.Object,
 		return nil, fault.BadField(pathIn(object, wrongType.Field), "must be %s, and is of the type %s.", kindOf(wrongType.Type), kind)
 	case strings.HasPrefix(err.Error(), "json: unknown field "):
 		name := strings.Trim(strings.TrimPrefix(err.Error(), "json: unknown field "), `"`)
-		return nil, fault.BadField(Beginning(holderOf(object, name)+name, longestName), "is no argument of %s; leave it out.", action)
+		holder := holderOf(object, name)
+		return nil, fault.BadField(Beginning(holder+name, longestName), "is no argument of %s; leave it out%s.", action, others(holder, into))
 	}
 	return nil, fault.BadField(whole, "cannot be read; %s takes other types.", action)
+}
+
+// others names what somebody may have meant that misspelt an argument: those that the action has. Within an object there is nothing to name.
+func others(holder string, into any) string {
+	names := namesIn(reflect.TypeOf(into).Elem())
+	if holder != "" || len(names) == 0 {
+		return ""
+	}
+	return ", or give one of these: " + strings.Join(names, ", ")
+}
+
+// namesIn returns the names of the members that are decoded into a type.
+func namesIn(of reflect.Type) (names []string) {
+	if of.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range of.NumField() {
+		field := of.Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case name != "" && name != "-":
+			names = append(names, name)
+		case field.Anonymous:
+			names = append(names, namesIn(field.Type)...)
+		}
+	}
+	return names
 }
 
 // longestName is how many bytes a refusal says of the name of an argument that there is not.

@@ -64,7 +64,7 @@ func TestWrongArgumentsAreRefused(t *testing.T) {
 		`{"name":"x","target":{"role":7}}`:             "target.role: must be a string, and is of the type number.",
 		`{"name":"x","target":{"rule":7}}`:             "target.rule: is no argument of act; leave it out.",
 		`{"name":"x","TARGET":{"Role":7}}`:             "target.role: must be a string, and is of the type number.",
-		`{"name":"x","agent":"bob"}`:                   "agent: is no argument of act; leave it out.",
+		`{"name":"x","agent":"bob"}`:                   "agent: is no argument of act; leave it out, or give one of these: tries, very_loud, target, name, count, share, loud, names, extras.",
 		`{"name":"x","name":"y"}`:                      `arguments: `,
 		`{"name":"x","extras":{"n":9007199254740993}}`: "extras.n",
 		`[]`:             "arguments",
@@ -78,7 +78,7 @@ func TestWrongArgumentsAreRefused(t *testing.T) {
 		require.Regexp(t, `\.$`, refusal.Message)
 	}
 	require.Contains(t, doors.RefusalOf(doors.ReadBody([]byte(`[]`), &wanted{})).Message, "body")
-	require.Contains(t, doors.RefusalOf(doors.ReadBody([]byte(`{"x":1}`), &wanted{})).Message, "x: is no argument of this request; leave it out.")
+	require.Contains(t, doors.RefusalOf(doors.ReadBody([]byte(`{"x":1}`), &wanted{})).Message, "x: is no argument of this request; leave it out, or give one of these: ")
 }
 
 // Whatever somebody sends, it is read or refused, and what is read is JSON.

@@ -42,6 +42,7 @@ type Caller struct {
 	Reactions     openintentv1.ReactionServiceClient
 	Claims        openintentv1.ClaimServiceClient
 	Obligations   openintentv1.ObligationServiceClient
+	Concerns      openintentv1.ConcernServiceClient
 	Attention     openintentv1.AttentionServiceClient
 	Leases        openintentv1.LeaseServiceClient
 	Search        openintentv1.SearchServiceClient
@@ -84,6 +85,7 @@ func identify(ctx context.Context, connection grpc.ClientConnInterface) (*Caller
 		Reactions:     openintentv1.NewReactionServiceClient(connection),
 		Claims:        openintentv1.NewClaimServiceClient(connection),
 		Obligations:   openintentv1.NewObligationServiceClient(connection),
+		Concerns:      openintentv1.NewConcernServiceClient(connection),
 		Attention:     openintentv1.NewAttentionServiceClient(connection),
 		Leases:        openintentv1.NewLeaseServiceClient(connection),
 		Search:        openintentv1.NewSearchServiceClient(connection),

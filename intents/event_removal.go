@@ -17,10 +17,10 @@ import (
 // them is a checkpoint. The newest event of a log always stays, so that the log has an end. Each piece is verified before it goes, and
 // the checkpoint remembers whether it did.
 const (
-	// removalPiece bounds the events that one transaction removes, and removalTurn the transactions of one turn. After each, the
+	// removalPiece bounds the events that one transaction removes, and removalRun the transactions of one run. After each, the
 	// sweeper rests for as long as it took.
 	removalPiece = 500
-	removalTurn  = 20
+	removalRun   = 20
 	// removalPause is how long the sweeper rests after it has looked at all intents.
 	removalPause = time.Minute
 )
@@ -40,7 +40,7 @@ func (r *eventRemoval) resting(now time.Time) bool {
 	return left > 0 && left <= removalPause
 }
 
-// SweepEvents removes events that are older than the retention. A turn looks at some intents, and the next one goes on after them. One
+// SweepEvents removes events that are older than the retention. A run looks at some intents, and the next one goes on after them. One
 // loop calls it; several replicas may remove simultaneously, and each event is removed once, because they decide under the lock.
 func (s *Service) SweepEvents(ctx context.Context) error {
 	now := s.db.Now()
@@ -55,8 +55,8 @@ func (s *Service) SweepEvents(ctx context.Context) error {
 	pieces := 0
 	for _, no := range due {
 		for removed := true; removed; pieces++ {
-			if pieces == removalTurn {
-				return err // the next turn goes on with this intent
+			if pieces == removalRun {
+				return err // the next run goes on with this intent
 			}
 			began := s.db.Now()
 			var failed error

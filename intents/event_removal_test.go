@@ -125,19 +125,19 @@ func TestEventsStayUnlessARetentionIsSet(t *testing.T) {
 	})
 }
 
-// A turn looks at a bounded number of intents; the next ones go on, and then the sweeper rests.
+// A run looks at a bounded number of intents; the next ones go on, and then the sweeper rests.
 func TestTheSweepOfEventsComesToEachIntent(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		sweeper := h.keeping(2)
 		var ids []string
 		for range 3 {
 			id := h.newIntent(t).GetId()
-			h.logMany(t, h.numberOf(t, id), 2*removalTurn)
+			h.logMany(t, h.numberOf(t, id), 2*removalRun)
 			ids = append(ids, id)
 		}
 		h.clock.Advance(2 * keptFor)
 		require.NoError(t, sweeper.SweepEvents(t.Context()))
-		require.False(t, sweeper.removal.resting(h.db.Now()), "one turn is not enough")
+		require.False(t, sweeper.removal.resting(h.db.Now()), "one run is not enough")
 		sweeper.sweepAll(t)
 		for _, id := range ids {
 			left, _ := h.list(t, id)

@@ -22,8 +22,8 @@ const (
 	// stockAge is how long a count is good at least. A count that takes long is good for stockShare times as long as it took.
 	stockAge   = 5 * time.Second
 	stockShare = 100
-	// stockTurn is how many counts one turn makes.
-	stockTurn = 200
+	// stockRun is how many counts one run makes.
+	stockRun = 200
 )
 
 // Stock bounds how many things one API key may hold. A kind without a bound is not counted. It is safe for concurrent use.
@@ -130,9 +130,9 @@ func (s *Stock) touch(of holding) *stocked {
 	return h
 }
 
-// Turn counts the holdings again to which something was added, or for which there was no room, since they were last counted. Each server
+// Recount counts the holdings again to which something was added, or for which there was no room, since they were last counted. Each server
 // does it for itself.
-func (s *Stock) Turn(ctx context.Context) (err error) {
+func (s *Stock) Recount(ctx context.Context) (err error) {
 	for _, of := range s.due() {
 		if failed := s.count(ctx, of); failed != nil {
 			err = errors.Join(err, fmt.Errorf("counting the %s of a key: %w", of.kind, failed))
@@ -151,7 +151,7 @@ func (s *Stock) due() (due []holding) {
 			delete(s.touched, of)
 			continue
 		}
-		if wait := h.countAgain.Sub(now); (wait <= 0 || wait > time.Hour) && len(due) < stockTurn {
+		if wait := h.countAgain.Sub(now); (wait <= 0 || wait > time.Hour) && len(due) < stockRun {
 			due = append(due, of)
 			delete(s.touched, of)
 		}

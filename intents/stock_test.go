@@ -13,7 +13,7 @@ import (
 	"openintent/internal/fault/faulttest"
 )
 
-// A server that starts learns within a turn what a key holds, and what others make or free.
+// A server that starts learns within a run what a key holds, and what others make or free.
 func TestAStockIsCountedInTheDatabase(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		other := newStock(h.db, map[string]int64{"intents": 2}, 10)
@@ -34,17 +34,17 @@ func TestAStockIsCountedInTheDatabase(t *testing.T) {
 		insert("another")
 		insert("")
 		require.NoError(t, take("key"), "nothing is known of the key yet")
-		require.NoError(t, other.Turn(t.Context()))
+		require.NoError(t, other.Recount(t.Context()))
 		refusal := faulttest.Require(t, take("key"), fault.Quota, "STOCK_FULL")
 		require.Equal(t, "2", refusal.Metadata["max_intents_per_key"])
 		require.NoError(t, take("another"))
 		require.NoError(t, take(""), "the server makes as many as it likes")
 
 		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error { return freeIntent(tx, &Head{IntentNo: first}, h.clock.Now()) }))
-		require.NoError(t, other.Turn(t.Context()))
+		require.NoError(t, other.Recount(t.Context()))
 		faulttest.Require(t, take("key"), fault.Quota, "STOCK_FULL")
 		h.clock.Advance(stockAge)
-		require.NoError(t, other.Turn(t.Context()), "a count is good for some time")
+		require.NoError(t, other.Recount(t.Context()), "a count is good for some time")
 		require.NoError(t, take("key"))
 		faulttest.Require(t, take("key"), fault.Quota, "STOCK_FULL")
 	})

@@ -8,7 +8,7 @@ import (
 	"openintent/internal/database"
 )
 
-// Bounds of one turn of the sweeper.
+// Bounds of one run of the sweeper.
 const (
 	sweptIntents = 500
 	sweptEntries = 500
@@ -16,7 +16,7 @@ const (
 
 // Sweep logs the expiry of each access entry once. Nothing waits for it, because the rules decide by time. Sweep also makes the
 // silence of coordinators that were heard ahead of the clock count from now. It uses one transaction per intent, and leaves
-// what is too much for one turn to the next. Several replicas may sweep simultaneously.
+// what is too much for one run to the next. Several replicas may sweep simultaneously.
 func (s *Service) Sweep(ctx context.Context) error {
 	var lapsed, ahead []int64
 	err := s.db.Read(ctx, func(tx *database.Tx) (err error) {

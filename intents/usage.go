@@ -23,9 +23,9 @@ const (
 	// usageAge is how long a count is good at least. A count that takes long is good for usageShare times as long as it took.
 	usageAge   = 5 * time.Second
 	usageShare = 100
-	// usagePiece is how many rows one statement counts, and usageTurn how many intents one turn does.
+	// usagePiece is how many rows one statement counts, and usageRun how many intents one run does.
 	usagePiece = 10_000
-	usageTurn  = 200
+	usageRun   = 200
 )
 
 // Usage bounds the bytes that one intent holds. Without a bound it keeps and counts nothing. It is safe for concurrent use.
@@ -116,9 +116,9 @@ func (u *Usage) touch(intentNo int64) *intentUsage {
 	return h
 }
 
-// Turn counts the intents again to which something was added, or for which there was no room, since they were last counted. Each server
+// Recount counts the intents again to which something was added, or for which there was no room, since they were last counted. Each server
 // does it for itself.
-func (u *Usage) Turn(ctx context.Context) (err error) {
+func (u *Usage) Recount(ctx context.Context) (err error) {
 	if !u.Bounded() {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (u *Usage) due() (due []int64) {
 			delete(u.touched, no)
 			continue
 		}
-		if wait := h.countAgain.Sub(now); (wait <= 0 || wait > time.Hour) && len(due) < usageTurn {
+		if wait := h.countAgain.Sub(now); (wait <= 0 || wait > time.Hour) && len(due) < usageRun {
 			due = append(due, no)
 			delete(u.touched, no)
 		}

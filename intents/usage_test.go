@@ -54,7 +54,7 @@ func TestWhatAnIntentHoldsIsCountedInPieces(t *testing.T) {
 			usage.piece = piece
 			h.clock.Advance(time.Hour)
 			_, _ = usage.counts(no) // touches the intent
-			require.NoError(t, usage.Turn(t.Context()))
+			require.NoError(t, usage.Recount(t.Context()))
 			counted, added := usage.counts(no)
 			require.InDelta(t, want, counted, 20, "in pieces of %d", piece)
 			require.Zero(t, added)
@@ -70,17 +70,17 @@ func TestAnIntentIsCountedAgainWhenItsCountIsOld(t *testing.T) {
 		id := h.newIntent(t).GetId()
 		no := h.numberOf(t, id)
 		require.NoError(t, h.comment(t, id, 1000))
-		require.NoError(t, usage.Turn(t.Context()))
+		require.NoError(t, usage.Recount(t.Context()))
 		h.execute(t, "UPDATE events SET payload = ? WHERE intent_no = ? AND sequence = 1", []byte(fmt.Sprintf(`{"a":%q}`, strings.Repeat("x", 1500))), no)
 		require.NoError(t, h.comment(t, id, 100))
-		require.NoError(t, usage.Turn(t.Context()))
+		require.NoError(t, usage.Recount(t.Context()))
 		require.NoError(t, h.comment(t, id, 100), "the count is young")
 		h.clock.Advance(usageAge)
-		require.NoError(t, usage.Turn(t.Context()))
+		require.NoError(t, usage.Recount(t.Context()))
 		faulttest.Require(t, h.comment(t, id, 500), fault.Quota, "INTENT_FULL")
 		h.execute(t, "DELETE FROM events WHERE intent_no = ? AND sequence = 1", no)
 		h.clock.Advance(usageAge)
-		require.NoError(t, usage.Turn(t.Context()), "a refusal asks for another count")
+		require.NoError(t, usage.Recount(t.Context()), "a refusal asks for another count")
 		require.NoError(t, h.comment(t, id, 500))
 	})
 }
@@ -88,7 +88,7 @@ func TestAnIntentIsCountedAgainWhenItsCountIsOld(t *testing.T) {
 func TestNothingIsCountedWithoutABound(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		require.NoError(t, h.comment(t, h.newIntent(t).GetId(), 1000))
-		require.NoError(t, h.Usage().Turn(t.Context()))
+		require.NoError(t, h.Usage().Recount(t.Context()))
 		require.Empty(t, h.Usage().touched)
 		require.Zero(t, h.Usage().intents.Len())
 	})

@@ -52,6 +52,15 @@ func (s *Service) Join(ctx context.Context, invite *keys.Key, agent string) erro
 	return err
 }
 
+// ChannelName returns the name of the channel that an invite is for. The caller has seen the invite's secret.
+func (s *Service) ChannelName(ctx context.Context, invite *keys.Key) (name string, err error) {
+	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		name, err = channels.NameOf(tx, invite.Invite.ChannelID)
+		return err
+	})
+	return name, err
+}
+
 // checkFree refuses a name that somebody else has, without a lock. It also refuses the name of an agent that has registered
 // before such names were for guests alone.
 func (s *Service) checkFree(ctx context.Context, invite *keys.Key, agent string) error {

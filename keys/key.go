@@ -86,8 +86,8 @@ func (k *Key) revoke(now time.Time) {
 
 func newID() string { return idPrefix + ulid.Make().String() }
 
-// isID reports whether a text has the form of a key's id.
-func isID(text string) bool {
+// IsID reports whether a text has the form of a key's id.
+func IsID(text string) bool {
 	rest, found := strings.CutPrefix(text, idPrefix)
 	_, err := ulid.ParseStrict(rest)
 	return found && err == nil

@@ -50,9 +50,9 @@ func TestARevocationEndsBothSecrets(t *testing.T) {
 
 func TestIDsHaveAForm(t *testing.T) {
 	id := newID()
-	require.True(t, isID(id))
+	require.True(t, IsID(id))
 	rest := id[len(idPrefix):]
 	for _, text := range []string{"", idPrefix, rest, id + "0", id[:len(id)-1], "chan_" + rest, idPrefix + "!" + rest[1:]} {
-		require.False(t, isID(text), text)
+		require.False(t, IsID(text), text)
 	}
 }

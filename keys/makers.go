@@ -130,7 +130,7 @@ func addMakers(tx *database.Tx, keys []*Key) error {
 func fatesOf(tx *database.Tx, makers []string) (map[string]fate, error) {
 	var ids []string
 	for _, id := range makers {
-		if isID(id) {
+		if IsID(id) {
 			ids = append(ids, id)
 		}
 	}
@@ -157,7 +157,7 @@ func fatesOf(tx *database.Tx, makers []string) (map[string]fate, error) {
 // somebody else vouches.
 func ShownMaker(id, subject string) string {
 	switch {
-	case id == "" || isID(id):
+	case id == "" || IsID(id):
 		return id
 	case subject != "":
 		return subject

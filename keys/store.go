@@ -136,7 +136,7 @@ func lock(tx *database.Tx, id string) (*Key, error) {
 }
 
 func one(tx *database.Tx, query *gorm.DB, id string) (*Key, error) {
-	if !isID(id) {
+	if !IsID(id) {
 		return nil, errNotFound
 	}
 	found, err := read(tx, query.Where("key_id = ?", id))

@@ -9,11 +9,11 @@ import (
 	"openintent/internal/database"
 )
 
-// sweptIntents bounds the intents of one turn of the sweep.
+// sweptIntents bounds the intents of one run of the sweep.
 const sweptIntents = 500
 
 // Sweep ends leases that are over, and notes of the others by what they were judged. It uses one transaction per intent, and
-// leaves what is too much for one turn to the next. It also removes the places of calls whose server died.
+// leaves what is too much for one run to the next. It also removes the places of calls whose server died.
 func (s *Service) Sweep(ctx context.Context) error {
 	var intentNos []int64
 	err := s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {

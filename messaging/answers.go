@@ -16,7 +16,9 @@ import (
 type answers struct {
 	request   *message.Message
 	responses []*message.Message
-	closed    bool
+	// refusal is the no of the one agent that was asked; nil if it has said none.
+	refusal *refusal
+	closed  bool
 	// full is true when there are as many responses as one answer holds, in number or in bytes.
 	full bool
 	now  time.Time
@@ -25,12 +27,13 @@ type answers struct {
 // lookAtAnswers reads the question's state in one snapshot.
 func (s *Service) lookAtAnswers(ctx context.Context, q question) (seen answers, err error) {
 	err = s.db.ReadFor(ctx, q.by.Reader(), func(tx *database.Tx) error {
-		found, statements := q.prepare()
+		found, said, statements := q.prepare()
 		l, err := s.reader.Snapshot(tx, q.key, []string{q.asker}, statements...)
 		if err != nil {
 			return err
 		}
 		seen, err = q.judge(tx, l, found)
+		seen.refusal = *said
 		return err
 	})
 	return seen, err
@@ -59,12 +62,13 @@ func (s *Service) answersFromHandovers(given []*wake.Handover, q question) (seen
 // whose addressee left is left to the departure's work, which also tells the channel (departure.go).
 func (s *Service) settle(ctx context.Context, q question) (seen answers, err error) {
 	err = s.db.Write(ctx, func(tx *database.Tx) error {
-		found, statements := q.prepare()
+		found, said, statements := q.prepare()
 		l, head, err := s.reader.LockedSnapshot(tx, q.key, []string{q.asker}, statements...)
 		if err != nil {
 			return err
 		}
-		if seen, err = q.judge(tx, l, found); err != nil || len(seen.responses) > 0 ||
+		seen, err = q.judge(tx, l, found)
+		if seen.refusal = *said; err != nil || len(seen.responses) > 0 ||
 			!seen.request.Open || seen.request.Abandoned {
 			return err
 		}
@@ -73,8 +77,9 @@ func (s *Service) settle(ctx context.Context, q question) (seen answers, err err
 	return seen, err
 }
 
-// prepare returns the statements that read the request and its responses, and the page that they fill.
-func (q question) prepare() (found *reading.MessagePage, statements []database.Statement) {
+// prepare returns the statements that read the request and its responses, and whether the agent that was asked has declined, and what they
+// fill.
+func (q question) prepare() (found *reading.MessagePage, said **refusal, statements []database.Statement) {
 	if !message.IsID(q.id) {
 		q.id = "" // no message has this id
 	}
@@ -86,7 +91,8 @@ func (q question) prepare() (found *reading.MessagePage, statements []database.S
 			" AND m.correlation_position = (SELECT r.position FROM messages r WHERE r.id = ?) ORDER BY m.position LIMIT ?",
 		message.ViewedBy(q.asker, q.key.IntentNo, q.id, reading.MaxPage)...)
 	responses.Scan = request.Scan
-	return found, []database.Statement{request, responses}
+	said, declined := prepareRefusal(q.id, q.key.IntentNo)
+	return found, said, []database.Statement{request, responses, declined}
 }
 
 // judge decides what of the question the asker may see. For a request that is answered it needs no transaction. An asker
@@ -129,6 +135,8 @@ func (a answers) first() (*message.Message, error) {
 		return nil, message.ErrMessageDeleted.With("message_id", a.request.ID)
 	case a.closed:
 		return nil, message.ErrChannelClosed.With("message_id", a.request.ID)
+	case a.refusal != nil:
+		return nil, a.refusal.refuse(a.request)
 	}
 	return nil, message.ErrTimeout
 }

@@ -13,6 +13,7 @@ import (
 	"openintent/messaging/message"
 	"openintent/messaging/wake"
 	"openintent/messaging/writing"
+	"openintent/reach"
 )
 
 // defaultTimeout is how long Ask and AskAll wait when the caller does not say.
@@ -39,6 +40,8 @@ type question struct {
 	request *message.Message
 	// wait ends at the deadline, by the store's clock.
 	wait wait
+	// explains is true when the call can say why no answer came.
+	explains bool
 	// settles is true when the request ends with the wait. The last look is then under the lock and stores the expiry, so
 	// that it misses no answer that was stored in time, and none is stored afterwards.
 	settles bool
@@ -50,7 +53,7 @@ func (s *Service) Ask(ctx context.Context, req *openintentv1.AskRequest) (*openi
 	if err != nil {
 		return nil, err
 	}
-	seen, err := s.ask(ctx, d, 1)
+	seen, err := s.ask(ctx, d, 1, true)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +77,7 @@ func (s *Service) AskAll(ctx context.Context, req *openintentv1.AskAllRequest) (
 	if req.MinResponses != nil {
 		minimum = int(req.GetMinResponses())
 	}
-	seen, err := s.ask(ctx, d, minimum)
+	seen, err := s.ask(ctx, d, minimum, false)
 	if err != nil {
 		return nil, err
 	}
@@ -122,15 +125,22 @@ func (s *Service) AwaitResponses(
 	if err != nil {
 		return nil, err
 	}
-	q := question{by: c, asker: c.Agent, key: key, id: req.GetMessageId(), wanted: max(1, int(req.GetMinResponses()))}
-	seen, err := s.awaitResponses(ctx, q, seconds(req.GetWaitSeconds()))
+	q := question{by: c, asker: c.Agent, key: key, id: req.GetMessageId(), wanted: max(1, int(req.GetMinResponses())), explains: req.GetExplain()}
+	patience := seconds(req.GetWaitSeconds())
+	if patience > 0 {
+		defer reach.Hear(ctx, reach.Wait)()
+	}
+	seen, err := s.awaitResponses(ctx, q, patience)
 	if err != nil {
 		return nil, nameRequest(err, q.id)
 	}
 	answer := &openintentv1.AwaitResponsesResponse{}
 	if req.GetExplain() && len(seen.responses) < q.wanted && seen.request != nil {
-		if answer.Cause, answer.Explanation, err = s.explainWait(ctx, q, seen.request); err != nil {
+		if answer.Cause, answer.Explanation, err = s.explainWait(ctx, q, seen); err != nil {
 			return nil, err
+		}
+		if seen.refusal != nil && answer.GetCause() == causeDeclined {
+			answer.Note = seen.refusal.note
 		}
 	}
 	answer.Responses, err = message.ToWire(seen.responses, seen.now)
@@ -138,8 +148,8 @@ func (s *Service) AwaitResponses(
 }
 
 // ask sends a request and waits for its responses. minimum says how many are enough; with 0 it waits the whole time. If
-// fewer have come by the deadline, it returns those.
-func (s *Service) ask(ctx context.Context, d *writing.Draft, minimum int) (answers, error) {
+// fewer have come by the deadline, it returns those. explains says whether the call can say why no answer came.
+func (s *Service) ask(ctx context.Context, d *writing.Draft, minimum int, explains bool) (answers, error) {
 	listening := s.hub.ListenFor(d.Sender, wake.RequestTopic(d.ID), wake.ClosingTopic(d.Channel), wake.IntentTopic(d.IntentNo))
 	defer listening.Close()
 	request, replayed, err := s.submit(ctx, d)
@@ -150,7 +160,7 @@ func (s *Service) ask(ctx context.Context, d *writing.Draft, minimum int) (answe
 		listening.Also(wake.RequestTopic(request.ID))
 	}
 	q := question{
-		by: d.By, asker: d.Sender, key: d.Channel, id: request.ID, wanted: minimum, request: request,
+		by: d.By, asker: d.Sender, key: d.Channel, id: request.ID, wanted: minimum, request: request, explains: explains,
 		wait: wait{until: request.ExpiresAt}, settles: true,
 	}
 	seen, err := s.await(ctx, listening, q, replayed)
@@ -223,7 +233,7 @@ func (s *Service) await(ctx context.Context, listening *wake.Listener, q questio
 
 // over reports whether another look can bring nothing more.
 func (q question) over(seen answers) bool {
-	if q.wanted > 0 && len(seen.responses) >= q.wanted || seen.closed || seen.full || seen.request.Deleted() {
+	if q.wanted > 0 && len(seen.responses) >= q.wanted || seen.closed || seen.full || seen.request.Deleted() || q.heedsNo(seen) {
 		return true
 	}
 	return !q.settles && (seen.request.Expired(seen.now) || seen.request.PastExpiry(seen.now))

@@ -137,6 +137,23 @@ func TestTheOperatorEndsABrake(t *testing.T) {
 	})
 }
 
+// A person is never braked, and its word begins the dialogue of two agents anew.
+func TestAPersonEndsABrake(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.withBudget(t, 2)
+		says := func(agent, to string) *wireMessage {
+			m, err := h.messaging.SendMessage(asHuman(agent, false), &sendRequest{ChannelId: id, To: &to, Payload: content("go on")})
+			require.NoError(t, err)
+			return m
+		}
+		require.Equal(t, 2, h.exchange(t, id, "alice", "bob", nil, 3))
+		require.False(t, h.braked(t, says("kim", "bob")))
+		require.Equal(t, 2, h.exchange(t, id, "alice", "bob", nil, 3))
+		require.False(t, h.braked(t, says("alice", "bob")), "also a person with the name of one of the two")
+		require.Equal(t, 2, h.exchange(t, id, "alice", "bob", nil, 3))
+	})
+}
+
 func TestTheCoordinatorIsToldOfABrakeOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.withBudget(t, 2)

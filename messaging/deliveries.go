@@ -14,6 +14,7 @@ import (
 	"openintent/internal/pages"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
+	"openintent/reach"
 )
 
 // record says what happened to a message with one recipient. A time is zero for what did not happen. An answer is known for
@@ -102,6 +103,7 @@ func (s *Service) ListMessageDeliveries(
 		return nil, err
 	}
 	var records []record
+	var reached map[string]*reach.Reach
 	err = s.db.ReadHeavy(ctx, c.Reader(), func(tx *database.Tx) error {
 		l, err := s.reader.Snapshot(tx, key, []string{c.Agent})
 		if err != nil {
@@ -118,7 +120,10 @@ func (s *Service) ListMessageDeliveries(
 		if !viewer.Sees(m, message.ByID, l.Count.Floor, l.Now) || !viewer.Operator && m.Sender != c.Agent {
 			return message.ErrMessageNotFound
 		}
-		records, err = recipients{l}.records(tx, m, after, page.Limit()+1)
+		if records, err = (recipients{l}).records(tx, m, after, page.Limit()+1); err != nil {
+			return err
+		}
+		reached, err = s.shownReach(tx, c, l.Channel, agentsOf(records))
 		return err
 	})
 	if err != nil {
@@ -127,10 +132,21 @@ func (s *Service) ListMessageDeliveries(
 	messages := make([]*openintentv1.MessageDelivery, len(records))
 	for i, one := range records {
 		messages[i] = one.toWire()
+		if shown := reached[one.agent]; shown != nil {
+			messages[i].Reach = shown.ToWire()
+		}
 	}
 	answer := &openintentv1.ListMessageDeliveriesResponse{}
 	answer.Deliveries, answer.NextCursor = pages.Close(page, messages, func(i int) []any { return []any{records[i].agent} })
 	return answer, nil
+}
+
+func agentsOf(records []record) []string {
+	agentIDs := make([]string, len(records))
+	for i, one := range records {
+		agentIDs[i] = one.agent
+	}
+	return agentIDs
 }
 
 // recipients finds the recipients of a channel's messages, as of one snapshot.

@@ -73,7 +73,8 @@
 //
 // What readers were handed is recorded beside the reading (offers.go). It is noted in memory and written together now and then;
 // it is bounded, and a crash loses it. Senders are told of it, and of receipts (receipts.go), answers and dead letters
-// (deliveries.go). A recipient to whom nothing has happened has no row.
+// (deliveries.go). A recipient to whom nothing has happened has no row. What a call has given a recipient's model is another matter: it is
+// stored before the call answers (handed.go), because the inbox leaves it out.
 //
 // A sender may edit its message (edit.go), and its content may be deleted (deletion.go). The row always has the present content, so
 // whoever reads gets that; what was said before is kept beside it (revisions.go). Both raise the intent's epoch in their transaction.

@@ -15,7 +15,7 @@ import (
 // requests are stored where they happen: by a departure (departure.go), by the closing of a channel (message.ExpireInChannels),
 // and by an Ask whose time is over (answers.go).
 func (s *Service) sweepExpired(ctx context.Context) error {
-	for turn := 0; turn < sweepBatches; turn++ {
+	for range sweepBatches {
 		due, found, err := s.requestsIn(ctx, "open_requests", "expires_at")
 		if err != nil || found == 0 {
 			return err

@@ -104,10 +104,10 @@ func TestClosingExpiresOpenRequests(t *testing.T) {
 			options *optionsInput
 			close   func(channel *openintentv1.Channel)
 		}{
-			"by its manager":           {nil, func(c *openintentv1.Channel) { h.closeChannel(t, c.GetId()) }},
-			"with its intent":          {nil, func(c *openintentv1.Channel) { h.setStatus(t, c.GetIntentId(), completed) }},
-			"with its task":            {nil, func(c *openintentv1.Channel) { h.cancelTask(t, c.GetTaskId()) }},
-			"by time, before any turn": {&optionsInput{TtlSeconds: ptr(int64(60))}, func(*openintentv1.Channel) { h.clock.Advance(2 * time.Minute) }},
+			"by its manager":          {nil, func(c *openintentv1.Channel) { h.closeChannel(t, c.GetId()) }},
+			"with its intent":         {nil, func(c *openintentv1.Channel) { h.setStatus(t, c.GetIntentId(), completed) }},
+			"with its task":           {nil, func(c *openintentv1.Channel) { h.cancelTask(t, c.GetTaskId()) }},
+			"by time, before any run": {&optionsInput{TtlSeconds: ptr(int64(60))}, func(*openintentv1.Channel) { h.clock.Advance(2 * time.Minute) }},
 			"by time, swept": {&optionsInput{TtlSeconds: ptr(int64(60))}, func(*openintentv1.Channel) {
 				h.clock.Advance(2 * time.Minute)
 				require.NoError(t, h.channels.Sweep(t.Context()))

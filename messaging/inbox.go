@@ -37,6 +37,9 @@ type inboxQuery struct {
 	// policies, unless there are none, leave only messages with one of them. attention adds to each message what it asks.
 	policies  []openintentv1.ResponsePolicy
 	attention bool
+	// unhanded leaves out what was handed over, but for what was handed over since handedSince, unless that is zero (handed.go).
+	unhanded    bool
+	handedSince time.Time
 	// counts are those of the inbox if they are known; otherwise the page counts.
 	counts *inboxCounts
 	// until is until when a page that ended because it looked at enough, and is empty, leads on to the next one by itself.

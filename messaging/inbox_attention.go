@@ -45,19 +45,33 @@ func (s *sifting) take(waiting []*message.Message) (full bool, err error) {
 	return len(s.kept) > s.limit, nil
 }
 
-// sift leaves the messages that have one of the wanted policies, if the call wants certain policies, in their order. No policy depends
-// on a message's content, so the messages may come without theirs.
+// sift leaves the messages that have one of the wanted policies, if the call wants certain policies, and those that were not handed over,
+// if it wants those alone, in their order. No policy depends on a message's content, so the messages may come without theirs.
 func (r *inboxReader) sift(messages []*message.Message) (kept []*message.Message, err error) {
-	if len(r.policies) == 0 {
+	if len(r.policies) == 0 && !r.unhanded {
 		return messages, nil
 	}
 	judgements, err := r.attend(messages)
-	for i, judged := range judgements {
-		if judged != nil && slices.Contains(r.policies, judged.Policy) {
-			kept = append(kept, messages[i])
+	if err != nil {
+		return nil, err
+	}
+	var known map[messagePlace]*handing
+	if r.unhanded {
+		if known, err = handings(r.Tx, r.agent, messages); err != nil {
+			return nil, err
 		}
 	}
-	return kept, err
+	for i, m := range messages {
+		judged := judgements[i]
+		if len(r.policies) > 0 && (judged == nil || !slices.Contains(r.policies, judged.Policy)) {
+			continue
+		}
+		if r.unhanded && !known[messagePlace{m.IntentNo, m.Position}].due(m, judged, r.handedSince, r.Of(m).Now) {
+			continue
+		}
+		kept = append(kept, m)
+	}
+	return kept, nil
 }
 
 // attentionToWire returns the block of an item; nil if the call did not ask for it.

@@ -8,7 +8,9 @@ import (
 	"openintent/internal/caller"
 	"openintent/internal/database"
 	"openintent/internal/fault"
+	"openintent/internal/optional"
 	"openintent/messaging/message"
+	"openintent/reach"
 )
 
 // GetInbox returns what waits for an agent now.
@@ -19,13 +21,19 @@ func (s *Service) GetInbox(ctx context.Context, req *openintentv1.GetInboxReques
 	}
 	q := inboxQuery{
 		by: c, agent: agent, limit: orDefault(int(req.GetLimit()), inboxPage),
-		policies: req.GetPolicy(), attention: len(req.GetInclude()) > 0,
+		policies: req.GetPolicy(), attention: len(req.GetInclude()) > 0, unhanded: req.GetUnhanded(),
+	}
+	if q.handedSince, err = optional.TimeFrom("handed_since", req.GetHandedSince()); err != nil {
+		return nil, err
 	}
 	if q.after, err = inboxPlaceFrom(req.GetCursor()); err != nil {
 		return nil, err
 	}
 	patience := seconds(req.GetWaitSeconds())
 	q.until = s.db.Now().Add(patience)
+	if patience > 0 && reach.HearsFor(ctx, agent) {
+		defer reach.Hear(ctx, reach.Wait)()
+	}
 	page, err := s.awaitInbox(ctx, q, patience)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"openintent/internal/fault"
 )
 
-// slowLooks is how many turns of the slow timer pass until a watch reads the pages of its waits although nothing seems to have
+// slowLooks is how many ticks of the slow timer pass until a watch reads the pages of its waits although nothing seems to have
 // come. The state says whether anything has, so this only makes sure.
 const slowLooks = 12
 
@@ -30,7 +30,7 @@ type inboxWatches struct {
 //	wake-ups ──> which intents have changed? ──> anything for the agent? ──> a page for each query ──> its waits
 //
 // Whatever is committed after the watch has looked wakes it. A wait that joins has yet to see what came between its first look and now,
-// so the next turn reads its page in any case.
+// so the next tick reads its page in any case.
 type inboxWatch struct {
 	agent   string
 	service *Service
@@ -46,7 +46,7 @@ type inboxWatch struct {
 
 	// The rest is the goroutine's own. differs is true until the pages have been read that may differ.
 	differs bool
-	// ticks counts the turns of the slow timer since all pages were read.
+	// ticks counts the ticks of the slow timer since all pages were read.
 	ticks int
 }
 
@@ -78,7 +78,8 @@ type inboxCame struct {
 
 // key identifies a query among those of one agent. Queries with the same key have the same page.
 func (q inboxQuery) key() string {
-	return fmt.Sprintf("%s %q %t %p %v %d %v %t", q.by.KeyID, q.by.Agent, q.by.IsOperator, q.by.Scope, q.after, q.limit, q.policies, q.attention)
+	return fmt.Sprintf("%s %q %t %p %v %d %v %t %t %d", q.by.KeyID, q.by.Agent, q.by.IsOperator, q.by.Scope, q.after, q.limit, q.policies, q.attention,
+		q.unhanded, q.handedSince.UnixMicro())
 }
 
 // join begins to wait. The caller must call leave.
@@ -147,12 +148,12 @@ func (w *inboxWatch) run(all *inboxWatches) {
 		case <-w.ctx.Done():
 			return
 		}
-		err := w.turn(all, tick)
+		err := w.lookAgain(all, tick)
 		timer.Reset(w.service.lookAgain)
 		switch {
 		case err == nil, w.ctx.Err() != nil:
 		case database.IsUnavailable(err):
-			w.differs = true // what woke this turn is forgotten
+			w.differs = true // what woke it is forgotten
 			w.service.logger.Warn("calls that wait for an inbox could not look into it; they look again", "error", err)
 		default:
 			w.differs = true
@@ -161,8 +162,8 @@ func (w *inboxWatch) run(all *inboxWatches) {
 	}
 }
 
-// turn finds out whether anything may have come for the agent, and reads the pages that may differ.
-func (w *inboxWatch) turn(all *inboxWatches, tick bool) (err error) {
+// lookAgain finds out whether anything may have come for the agent, and reads the pages that may differ.
+func (w *inboxWatch) lookAgain(all *inboxWatches, tick bool) (err error) {
 	defer fault.Recover(&err) // nobody else recovers on this goroutine
 	reading, ok := w.reading(all)
 	if !ok {

@@ -139,6 +139,7 @@ func recordInvariants() []database.Invariant {
 		database.Refers("audiences", "intents", "intent_no"),
 		database.Refers("receipts", "messages", "intent_no", "position"),
 		database.Refers("evicted_requests", "messages", "intent_no", "position"),
+		database.Refers("conversation_brakes", "channels", "intent_no", "channel_no"),
 		database.Refers("message_revisions", "messages", "intent_no", "position"),
 		{
 			Rule:   "each disposition is of a message",

@@ -43,8 +43,8 @@ type keptReach struct {
 	agent   string
 	service *Service
 	group   *wake.Group
-	// turn is taken by whoever reads.
-	turn chan struct{}
+	// reading is taken by whoever reads.
+	reading chan struct{}
 
 	mutex   sync.Mutex
 	watches map[*Watch]struct{}
@@ -88,7 +88,7 @@ func (r *keptReaches) join(w *Watch) {
 	k := r.of[w.agent]
 	if k == nil {
 		k = &keptReach{
-			agent: w.agent, service: r.service, turn: make(chan struct{}, 1), watches: make(map[*Watch]struct{}), asked: 1,
+			agent: w.agent, service: r.service, reading: make(chan struct{}, 1), watches: make(map[*Watch]struct{}), asked: 1,
 			heard: make(map[int64]struct{}),
 			group: r.service.hub.NewGroup(wake.AgentTopic(w.agent), wake.AudienceTopic(w.agent)),
 		}
@@ -141,11 +141,11 @@ func (k *keptReach) drop(w *Watch) (last bool) {
 // look brings what is kept up to date. One watch reads at a time; the others then find that nothing is left to read.
 func (k *keptReach) look(ctx context.Context) error {
 	select {
-	case k.turn <- struct{}{}:
+	case k.reading <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	defer func() { <-k.turn }()
+	defer func() { <-k.reading }()
 	topics, all := k.group.Noted()
 	k.mutex.Lock()
 	if all { // whatever was known may be lost
@@ -208,7 +208,7 @@ func (k *keptReach) movedIn(topics map[any]struct{}) (moved map[int64]bool, know
 		}
 	}
 	for no, reached := range moved {
-		if _, there := k.intents[no]; !there && !reached { // only who has the turn changes them
+		if _, there := k.intents[no]; !there && !reached { // only who reads changes them
 			return nil, false
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"openintent/internal/loop"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
+	"openintent/reach"
 )
 
 const (
@@ -38,6 +39,7 @@ const (
 type offers struct {
 	db     *database.DB
 	logger *slog.Logger
+	here   *reach.Here // nil when nobody wants to know
 	loop   *loop.Loop
 
 	writing sync.Mutex // one flush at a time
@@ -86,8 +88,8 @@ func (o offer) mark() markKey {
 	return markKey{channels.Key{IntentNo: o.intentNo, ChannelNo: o.channelNo}, o.agent}
 }
 
-func newOffers(db *database.DB, logger *slog.Logger, every time.Duration) *offers {
-	o := &offers{db: db, logger: logger}
+func newOffers(db *database.DB, logger *slog.Logger, every time.Duration, here *reach.Here) *offers {
+	o := &offers{db: db, logger: logger, here: here}
 	o.written, _ = lru.New[offerKey, struct{}](keptOffers) // fails only for a size that is not positive
 	o.marked, _ = lru.New[markKey, mark](keptOffers)
 	o.loop = loop.New("recording what was offered", every, logger, o.flush)
@@ -162,11 +164,12 @@ func (o *offers) take() (noted []offer, dropped int) {
 }
 
 // flush writes the offers that wait, and leaves out those that it has written before. Offers that it could not write wait
-// for the next turn.
+// for the next run.
 func (o *offers) flush(ctx context.Context) error {
 	o.writing.Lock()
 	defer o.writing.Unlock()
 	noted, dropped := o.take()
+	o.tellReach(noted)
 	if dropped > 0 {
 		o.logger.Warn("too many messages were offered in a short time; some of the offers are not recorded", "messages", dropped)
 	}
@@ -185,6 +188,18 @@ func (o *offers) flush(ctx context.Context) error {
 		noted = rest
 	}
 	return nil
+}
+
+// tellReach tells when messages were last handed to each agent.
+func (o *offers) tellReach(noted []offer) {
+	if o.here == nil || len(noted) == 0 {
+		return
+	}
+	times := make(map[string]time.Time)
+	for _, one := range noted {
+		times[one.agent] = message.Later(times[one.agent], one.at)
+	}
+	o.here.Offered(times)
 }
 
 // unknown takes offers that are not known to be written, as many as are written together, and returns the rest.

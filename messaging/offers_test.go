@@ -128,7 +128,7 @@ func TestMarksMoveForward(t *testing.T) {
 // Of two replicas the one that is further wins, whichever writes last; of two first offers the earlier written.
 func TestReplicasAgreeOnOffers(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
-		other := newOffers(h.db, slog.New(slog.DiscardHandler), time.Hour)
+		other := newOffers(h.db, slog.New(slog.DiscardHandler), time.Hour, nil)
 		channelID := h.open(t)
 		key := h.key(t, channelID)
 		direct := h.asks(t, "a", channelID, "b")
@@ -150,7 +150,7 @@ func TestReplicasAgreeOnOffers(t *testing.T) {
 
 // recorder makes a recorder of its own, which writes when it is told to.
 func (h *house) recorder(log io.Writer) *offers {
-	return newOffers(h.db, slog.New(slog.NewTextHandler(log, nil)), time.Hour)
+	return newOffers(h.db, slog.New(slog.NewTextHandler(log, nil)), time.Hour, nil)
 }
 
 // messagesFor makes messages from a to b in a channel that exists, which are not stored unless their positions are.
@@ -310,11 +310,11 @@ func TestRecordCountsRecipientsOnly(t *testing.T) {
 		"the server's word":           {"b", message.Message{Sender: caller.System}, true},
 		"the addressee of the server": {"b", message.Message{Sender: caller.System, Target: "b"}, true},
 	} {
-		o := newOffers(nil, slog.New(slog.DiscardHandler), time.Hour)
+		o := newOffers(nil, slog.New(slog.DiscardHandler), time.Hour, nil)
 		o.record(c.agent, time.Now(), &c.message)
 		require.Equal(t, c.counts, len(o.waiting) == 1, name)
 	}
-	o := newOffers(nil, slog.New(slog.DiscardHandler), time.Hour)
+	o := newOffers(nil, slog.New(slog.DiscardHandler), time.Hour, nil)
 	var said []*message.Message
 	for i := range int64(100) {
 		said = append(said, &message.Message{IntentNo: i % 2, ChannelNo: 1, Ordinal: i, Sender: "a"})

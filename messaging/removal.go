@@ -123,7 +123,7 @@ func (s *Service) concludeRemoval(tx *database.Tx, w writing.Work, head *intents
 		if err != nil {
 			return err
 		}
-		if err := tx.Pipeline(forgetMarks(key)); err != nil {
+		if err := tx.Pipeline(forgetMarks(key), writing.ForgetBrakesOf(key)); err != nil {
 			return err
 		}
 		if err := s.channels.Remove(tx, key); err != nil {

@@ -96,7 +96,7 @@ func (s *Service) draft(ctx context.Context, req sending) (*writing.Draft, error
 	}
 	d := &writing.Draft{
 		ID: message.NewID(), By: c, Sender: sender, Privileged: message.ActsAsOperator(c, sender), TraceID: c.TraceID,
-		Key: req.GetIdempotencyKey(),
+		Human: c.SpeaksAsHuman() && sender == c.Agent, Key: req.GetIdempotencyKey(),
 	}
 	if expiring, ok := req.(expiring); ok {
 		if err := setExpiry(d, expiring); err != nil {

@@ -20,6 +20,7 @@ import (
 	"openintent/messaging/reading"
 	"openintent/messaging/wake"
 	"openintent/messaging/writing"
+	"openintent/reach"
 )
 
 // Config is what a Service needs. A bound that is zero takes its default.
@@ -61,6 +62,8 @@ type Config struct {
 	// wants to know.
 	Tracing       writing.Tracing
 	DeliveryTrace reading.DeliveryTrace
+	// Reach is told what agents were handed and what their models saw; nil when nobody wants to know.
+	Reach *reach.Here
 	// Kept, which only tests set, bounds each cache in entries, and LookedAt how many messages one page of a reading looks at.
 	Kept     int
 	LookedAt int
@@ -103,6 +106,8 @@ type Service struct {
 	piles   *piles
 
 	followAgent AgentFollower
+	// here is told what models saw, and knows who can be reached; nil when nobody wants to know.
+	here *reach.Here
 	// rest is what a sweep does between its pieces (sweep.go).
 	rest      func(ctx context.Context, worked time.Duration) error
 	onPurged  []func(tx *database.Tx, intentNo int64) error
@@ -132,10 +137,15 @@ func New(cfg Config) *Service {
 		lookedAt:        orDefault(cfg.LookedAt, maxLookedAt),
 		refusal:         cfg.Refusal,
 		hub:             wake.NewHub(),
+		here:            cfg.Reach,
 		rest:            loop.Rest,
 	}
 	if cfg.Notifications {
 		s.relay = wake.NewRelay(s.db, s.logger, cfg.ObserveNotifications, s.hub)
+	}
+	if s.here != nil && s.relay != nil {
+		s.hub.OnNews(s.here.Told)
+		s.here.Telling(func(news string) { s.hub.Tell(news) })
 	}
 	s.inboxes = &inboxWatches{service: s, of: make(map[string]*inboxWatch)}
 	s.reaches = newKeptReaches(s)
@@ -152,7 +162,7 @@ func New(cfg Config) *Service {
 	s.intents.Stock().Include(writing.StockKind)
 	s.intents.Usage().Include(intents.UsagePart{Table: "message_revisions", Size: "octet_length(payload) + octet_length(metadata)"})
 	s.piles = newPiles(s.db, orDefault(cfg.MaxUnreadFromStrangers, defaultMaxUnread), s.lookAtPile)
-	s.offers = newOffers(s.db, s.logger, orDefault(cfg.RecordEvery, defaultRecordEvery))
+	s.offers = newOffers(s.db, s.logger, orDefault(cfg.RecordEvery, defaultRecordEvery), cfg.Reach)
 	s.tails = following.New(following.Config{
 		DB: s.db, Reader: s.reader, Hub: s.hub, Logger: s.logger, LookAgain: s.lookAgain, Offered: s.offers.record,
 		Trace: cfg.DeliveryTrace, Lost: losses.note,
@@ -245,6 +255,9 @@ func (s *Service) Stop() {
 // holds them.
 func (s *Service) Waiting() (messages, intentsAside int) { return s.writer.Waiting() }
 
+// Concluded counts the messages that this service has stored or refused since it was made.
+func (s *Service) Concluded() int64 { return s.writer.Concluded() }
+
 // locate finds a channel by id.
 func (s *Service) locate(ctx context.Context, channelID string) (key channels.Key, err error) {
 	if key, known := s.channels.Located(channelID); known {
@@ -255,4 +268,12 @@ func (s *Service) locate(ctx context.Context, channelID string) (key channels.Ke
 		return err
 	})
 	return key, err
+}
+
+// Steps are told how far a call that sends has come.
+type Steps = writing.Steps
+
+// WithSteps returns a context for one call that sends.
+func WithSteps(ctx context.Context, steps *Steps) context.Context {
+	return writing.WithSteps(ctx, steps)
 }

@@ -15,6 +15,7 @@ import (
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 	"openintent/messaging/writing"
+	"openintent/reach"
 )
 
 // The causes of a question's silence, as the metadata of MESSAGE_TIMEOUT names them.
@@ -25,6 +26,10 @@ const (
 	causeAway        = "AWAY"
 	causeNotReceived = "NOT_RECEIVED"
 	causeNotAnswered = "NOT_ANSWERED"
+	causeDeclined    = "DECLINED"
+	// These are causes only of the end of a wait; an ask ends with an error of its own.
+	causeWithdrawn = "WITHDRAWN"
+	causeClosed    = "CHANNEL_CLOSED"
 )
 
 // silence is what the server knows of why nobody answered a question in time. The asker may know all of it: agents' records
@@ -37,8 +42,11 @@ type silence struct {
 	strangers, leaving int
 	// channelOnly is true for an asker that may not see all agents' records.
 	channelOnly bool
-	// received is how many recipients were handed the request.
+	// received is how many recipients were handed the request, and declines are those of a role that have declined it (declined.go).
 	received int
+	declines []decline
+	// reach is how an addressed agent can be reached, if the asker may know that and it is known.
+	reach *reach.Reach
 	// meant is an address that the asker may have meant, if nobody has this one.
 	meant string
 }
@@ -59,15 +67,35 @@ func (s *Service) explain(ctx context.Context, d *writing.Draft, request *messag
 	cause, why := seen.cause()
 	timeout.Message = fmt.Sprintf("%s did not answer on channel %q within %s s: %s. The request has expired.",
 		seen.target, channel, inShort(request.ExpiresAt.Sub(request.CreatedAt)), why)
-	return timeout.With("channel", channel).With("cause", cause)
+	return seen.withReach(timeout.With("channel", channel).With("cause", cause))
+}
+
+// withReach adds to a refusal how the addressee can be reached.
+func (s silence) withReach(refusal *fault.Fault) *fault.Fault {
+	if s.reach == nil {
+		return refusal
+	}
+	refusal = refusal.With("reach", s.reach.Level().String())
+	if !s.reach.Heard.IsZero() {
+		refusal = refusal.With("last_heard_at", s.reach.Heard.Format(time.RFC3339))
+	}
+	return refusal
 }
 
 // inShort returns seconds for people. A client that sends what is left of its time asks for 29.9993 seconds.
 func inShort(wait time.Duration) string { return strconv.FormatFloat(wait.Seconds(), 'g', 3, 64) }
 
 // explainWait says why a wait for responses has ended with fewer than were wanted: a word for programs and a sentence.
-func (s *Service) explainWait(ctx context.Context, q question, request *message.Message) (cause, explanation string, err error) {
-	if message.ToEveryone(request.Target) {
+func (s *Service) explainWait(ctx context.Context, q question, found answers) (cause, explanation string, err error) {
+	request := found.request
+	switch {
+	case request.Deleted():
+		return causeWithdrawn, "The request was withdrawn: its content is deleted.", nil
+	case found.closed:
+		return causeClosed, "The channel has closed, and takes no answer any more.", nil
+	case found.refusal != nil:
+		return causeDeclined, fault.From(found.refusal.refuse(request)).Message, nil
+	case message.ToEveryone(request.Target):
 		return "", "", nil
 	}
 	seen, channel, err := s.lookAtSilence(ctx, q.by, q.key, request.Target, request.Position)
@@ -84,7 +112,7 @@ func (s *Service) refuseUnheard(ctx context.Context, d *writing.Draft) error {
 		return nil
 	}
 	seen, channel, err := s.lookAtSilence(ctx, d.By, d.Channel, d.Target, 0)
-	if err != nil || len(seen.Present) > 0 {
+	if err != nil || len(seen.Present) > 0 || seen.reach != nil && seen.reach.Level() == reach.Live {
 		return err
 	}
 	if stored, err := s.storedBefore(ctx, d); stored || err != nil {
@@ -136,7 +164,7 @@ func (s *Service) lookAtSilence(
 			SQL:  "SELECT count(*) FROM offers WHERE intent_no = ? AND position = ?",
 			Args: []any{of.IntentNo, position},
 			Scan: func(row database.Row) error { return row.Scan(&seen.received) },
-		})
+		}, prepareDeclines(of.IntentNo, position, by.Agent, &seen.declines))
 		l, err := s.reader.Snapshot(tx, of, nil, statements...)
 		if err != nil {
 			return err
@@ -148,6 +176,13 @@ func (s *Service) lookAtSilence(
 		}
 		channel = l.Channel.Name
 		seen.leaveOut(l)
+		if message.IsAgent(target) {
+			reached, err := s.shownReach(tx, by, l.Channel, []string{target})
+			if err != nil {
+				return err
+			}
+			seen.reach = reached[target]
+		}
 		if seen.channelOnly || len(seen.Present)+seen.Away+seen.strangers+seen.leaving > 0 {
 			return nil
 		}
@@ -176,14 +211,16 @@ func (s *silence) leaveOut(l reading.Snapshot) {
 func (s silence) cause() (cause, why string) {
 	role := message.RoleOf(s.target) != ""
 	switch {
+	case role && len(s.declines) > 0:
+		return s.declinedCause()
 	case role && s.received > 0:
 		return causeNotAnswered, fmt.Sprintf("%s received the request and did not answer", agentsIn(s.received))
 	case s.received > 0:
-		return causeNotAnswered, "it received the request and did not answer"
+		return causeNotAnswered, "it received the request and did not answer" + s.listening()
 	case role && len(s.Present) > 0:
 		return causeNotReceived, fmt.Sprintf("%s the role, and none has received the request", holdersIn(len(s.Present)))
 	case len(s.Present) > 0:
-		return causeNotReceived, "it is registered, and has not received the request"
+		return causeNotReceived, "it is registered, and has not received the request" + s.listening()
 	case role && s.leaving > 0:
 		return causeAway, "everybody who holds the role is leaving, and takes nothing new"
 	case s.leaving > 0:
@@ -201,7 +238,27 @@ func (s silence) cause() (cause, why string) {
 	case role:
 		return causeNoHolder, "nobody holds the role" + s.didYouMean()
 	}
-	return causeNeverSeen, "no agent of that name was ever registered" + s.didYouMean()
+	return causeNeverSeen, "no agent of that name was ever registered" + s.listening() + s.didYouMean()
+}
+
+// listening says whether anything of the addressee's would hear a message now.
+func (s silence) listening() string {
+	if s.reach == nil {
+		return ""
+	}
+	since := ""
+	if !s.reach.Heard.IsZero() {
+		since = "; it was last heard of at " + s.reach.Heard.Format(time.RFC3339)
+	}
+	switch s.reach.Level() {
+	case reach.Live:
+		return ", although something of it listens now"
+	case reach.Wakeable:
+		return "; nothing of it listens now, but it can be woken" + since
+	case reach.None:
+		return "; nothing of it listens now" + since
+	}
+	return ""
 }
 
 func (s silence) didYouMean() string {

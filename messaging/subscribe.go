@@ -13,6 +13,7 @@ import (
 	"openintent/internal/database"
 	"openintent/messaging/following"
 	"openintent/messaging/reading"
+	"openintent/reach"
 )
 
 // PositionHeader is the header by which Subscribe says that it accepts. It holds the position after which the stream
@@ -33,11 +34,18 @@ func (s *Service) Subscribe(
 	if err != nil {
 		return err
 	}
+	hears, unheard := false, func() {}
+	defer func() { unheard() }()
 	asked.Admitted = func(position int64) error {
-		return server.SendHeader(metadata.Pairs(PositionHeader, strconv.FormatInt(position, 10)))
+		err := server.SendHeader(metadata.Pairs(PositionHeader, strconv.FormatInt(position, 10)))
+		if err == nil && hears { // not before: a probe would go ahead of the header
+			unheard = reach.Hear(ctx, reach.Stream)
+		}
+		return err
 	}
 	switch scope := req.GetScope().(type) {
 	case *openintentv1.SubscribeRequest_AgentId:
+		hears = reach.HearsFor(ctx, scope.AgentId)
 		return s.followAgent(ctx, c, scope.AgentId, asked.After, asked.Filter, asked.Admitted, server.Send)
 	case *openintentv1.SubscribeRequest_IntentId:
 		var intentNo int64
@@ -57,6 +65,7 @@ func (s *Service) Subscribe(
 	if err != nil {
 		return err
 	}
+	hears = asked.Filter.Attention
 	return s.tails.Follow(ctx, asked)
 }
 

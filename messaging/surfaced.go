@@ -10,6 +10,7 @@ import (
 	"openintent/internal/database"
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
+	"openintent/reach"
 )
 
 // MarkSurfaced stores that an agent's model saw several messages: all of them or none. It is a call of AttentionService, which the room
@@ -22,10 +23,12 @@ func (s *Service) MarkSurfaced(
 		return nil, err
 	}
 	var times map[messagePlace]time.Time
+	var now time.Time
 	items, err := s.markInbox(ctx, c, agent, firstOfEach(req.GetMessageIds()), marking{
 		load: factsByIDs, may: mayBeSurfaced,
 		store: func(tx *database.Tx, agent string, items ...inboxItem) (err error) {
-			times, err = surface(tx, agent, items)
+			now = tx.Now()
+			times, err = surface(tx, agent, now, items)
 			return err
 		},
 	})
@@ -33,11 +36,19 @@ func (s *Service) MarkSurfaced(
 		return nil, err
 	}
 	answer := &openintentv1.MarkSurfacedResponse{}
+	var newly []reach.Place
 	for _, item := range items {
+		place := messagePlace{item.message.IntentNo, item.message.Position}
+		if times[place].Equal(now) {
+			newly = append(newly, reach.Place{IntentNo: place.intentNo, Position: place.position})
+		}
 		answer.Messages = append(answer.Messages, &openintentv1.SurfacedMessage{
 			MessageId:  item.message.ID,
-			SurfacedAt: timestamppb.New(times[messagePlace{item.message.IntentNo, item.message.Position}]),
+			SurfacedAt: timestamppb.New(times[place]),
 		})
+	}
+	if s.here != nil {
+		s.here.Surfaced(agent, now, newly...)
 	}
 	return answer, nil
 }
@@ -71,8 +82,8 @@ func factsByIDs(tx *database.Tx, agent string, ids []string) (found []*message.M
 }
 
 // surface writes the times of messages that the agent's model saw now, and returns the times that count: the first ones.
-func surface(tx *database.Tx, agent string, items []inboxItem) (map[messagePlace]time.Time, error) {
-	now := database.Micros(tx.Now())
+func surface(tx *database.Tx, agent string, seen time.Time, items []inboxItem) (map[messagePlace]time.Time, error) {
+	now := database.Micros(seen)
 	var agentIDs []string
 	var intentNos, positions, times []int64
 	for _, item := range items {

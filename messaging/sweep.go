@@ -12,7 +12,7 @@ import (
 
 const (
 	// sweepBatch bounds what one transaction of the sweep touches. sweepBatches is how many transactions it makes of each kind
-	// in one turn.
+	// in one run.
 	sweepBatch   = 500
 	sweepBatches = 20
 )
@@ -21,7 +21,7 @@ const (
 // requests whose time ran out (expiry.go). It finishes departures (departure.go) and deletions (removal.go) that a crash
 // interrupted. It deletes evicted messages (sweep_eviction.go), messages of intents that ended longer ago than the
 // retention, and idempotency keys past their lifetime. Each step is a bounded transaction, after which the sweep rests (piecemeal),
-// and a step that fails does not keep the others from their turn.
+// and a step that fails does not keep the others from theirs.
 func (s *Service) Sweep(ctx context.Context) error {
 	return errors.Join(
 		s.sweepWork(ctx, writing.WorkDeparture, ""), // first, so that a departure tells of requests before the sweep has expired them
@@ -31,6 +31,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 		s.sweepEvictedRequests(ctx),
 		s.sweepWork(ctx, writing.WorkPurge, ""),
 		s.sweepKeys(ctx),
+		s.sweepBrakes(ctx),
 	)
 }
 
@@ -46,7 +47,7 @@ func (s *Service) piecemeal(ctx context.Context, piece func() error) error {
 
 // sweepWork finishes pending work of a kind, of one key or of all.
 func (s *Service) sweepWork(ctx context.Context, kind, key string) error {
-	for turn := 0; turn < sweepBatches; turn++ {
+	for range sweepBatches {
 		pending, err := s.pendingWork(ctx, kind, key)
 		if err != nil {
 			return err
@@ -130,7 +131,7 @@ func (s *Service) requestsIn(ctx context.Context, table, dueAt string) (due map[
 // (writing/idempotency.go), and does not wait for this.
 func (s *Service) sweepKeys(ctx context.Context) error {
 	oldest := database.Micros(s.db.Now().Add(-writing.KeyLifetime))
-	for turn := 0; turn < sweepBatches; turn++ {
+	for range sweepBatches {
 		var removed int64
 		err := s.piecemeal(ctx, func() error {
 			return s.db.Write(ctx, func(tx *database.Tx) error { return tx.Pipeline(deletionOfKeys(oldest, &removed)) })

@@ -250,7 +250,7 @@ func repeated(value int64, times int) []int64 {
 
 // sweepEvictedRequests removes evicted requests that nobody can ask for any more, and the evicted responses to them.
 func (s *Service) sweepEvictedRequests(ctx context.Context) error {
-	for turn := 0; turn < sweepBatches; turn++ {
+	for range sweepBatches {
 		due, found, err := s.requestsIn(ctx, "evicted_requests", "due_at")
 		if err != nil || found == 0 {
 			return err
@@ -266,7 +266,7 @@ func (s *Service) sweepEvictedRequests(ctx context.Context) error {
 }
 
 // removeRequests removes requests, with the responses to them that are evicted too. If there are more of those than one
-// transaction should touch, the requests wait for another turn.
+// transaction should touch, the requests wait for another run.
 func (s *Service) removeRequests(ctx context.Context, intentNo int64, positions []int64) error {
 	var doomed []int64
 	err := s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {

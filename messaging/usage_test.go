@@ -26,7 +26,7 @@ func (h *house) bound(t *testing.T, bytes int64) {
 func (h *house) countAgain(t *testing.T) {
 	t.Helper()
 	h.clock.Advance(time.Minute)
-	require.NoError(t, h.intents.Usage().Turn(context.Background()))
+	require.NoError(t, h.intents.Usage().Recount(context.Background()))
 }
 
 // kilobyte is a payload of about 1,000 bytes.

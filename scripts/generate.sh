@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Generates gen/ from proto/ with the pinned buf and the plugins pinned in tools/go.mod, and the generated code of the SDKs
-# in other languages.
+# Generates gen/ from proto/ with the pinned buf and the plugins pinned in tools/go.mod, the generated code of the SDKs in other languages, and
+# the console's pages.
 #
 #   scripts/generate.sh            replaces the generated files
 #   scripts/generate.sh --check    changes nothing, and fails when a file differs from a newly generated one
@@ -11,6 +11,7 @@ cd "$(dirname "$0")/.."
 
 scripts/generate-python.sh "$@"
 scripts/generate-typescript.sh "$@"
+scripts/generate-console.sh "$@"
 
 # The server's tests write and check gen/openapi, because only the server knows all that the document says.
 fresh=$(mktemp -d)

@@ -9,7 +9,8 @@ cd "$(dirname "$0")/.."
 sums() {
   find buf.yaml buf.gen.yaml proto/openintent third_party tools/go.mod tools/go.sum tools/buf tools/protoc-gen-comments \
     scripts/buf.sh scripts/generate*.sh sdk/*/buf.gen.yaml sdk/python/generate-requirements.txt sdk/typescript/package-lock.json \
-    gen sdk/python/src/openintent_channels/_generated sdk/typescript/src/generated \
+    console/index.html console/package.json console/package-lock.json console/tsconfig.json console/vite.config.ts console/public console/src \
+    console/dist gen sdk/python/src/openintent_channels/_generated sdk/typescript/src/generated \
     -type f ! -path gen/SHA256SUMS ! -path 'gen/openapi/*' ! -path '*/__pycache__/*' ! -path '*/node_modules/*' -print0 |
     LC_ALL=C sort --zero-terminated | xargs --null sha256sum
 }

@@ -13,7 +13,7 @@ linter=.cache/linter/golangci-lint
 read -ra slim <<<"$(scripts/slim-flags.sh)"
 go build "${slim[@]}" -modfile=tools/golangci-lint/go.mod -o "$linter" github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 if [[ ${1:-} == --race ]]; then
-  GOFLAGS="$(go env GOFLAGS) $(scripts/race-flags.sh)"
+  GOFLAGS="$(go env GOFLAGS) $(scripts/race-flags.sh | sed "s/.*/'&'/" | tr '\n' ' ')"
   export GOFLAGS
 fi
 exec "$linter" run ./...

@@ -4,5 +4,8 @@
 #   scripts/test-race.sh [ARGUMENT...]
 set -euo pipefail
 
-read -ra race <<<"$("$(dirname "$0")/race-flags.sh")"
+race=()
+while IFS= read -r flag; do
+  race+=("$flag")
+done < <("$(dirname "$0")/race-flags.sh")
 exec go test "${race[@]}" "$@"

@@ -53,7 +53,7 @@ func (s *Service) SearchMessages(
 	err = searches.inTurn(bounded, func() error {
 		return s.db.ReadHeavy(bounded, c.Reader(), func(tx *database.Tx) (err error) {
 			if p, err = s.find(tx, w); err == nil {
-				p.completeThrough, err = completeThrough(tx, asOf)
+				p.extent, err = s.extent(tx, w, asOf)
 			}
 			return err
 		})
@@ -63,6 +63,9 @@ func (s *Service) SearchMessages(
 		return nil, errTooSlow
 	case err != nil:
 		return nil, err
+	}
+	if err := s.keep(ctx, p.keeps); err != nil {
+		s.logger.Warn("a search found something, but could not note where to keep the index; the next one does", "error", err)
 	}
 	s.messaging.RecordOffered(c.Agent, p.offered()...)
 	return p.toWire()
@@ -106,8 +109,8 @@ type page struct {
 	// next is the number below which the next page begins, or 0 if there is none.
 	next int64
 	// bounded is true if the page ended because it had looked at enough.
-	bounded         bool
-	completeThrough time.Time
+	bounded bool
+	extent
 }
 
 // found is a message that was found, as of a time.
@@ -129,7 +132,9 @@ func (p *page) offered() []reading.Entry {
 }
 
 func (p *page) toWire() (*openintentv1.SearchMessagesResponse, error) {
-	answer := &openintentv1.SearchMessagesResponse{Bounded: p.bounded}
+	answer := &openintentv1.SearchMessagesResponse{
+		Bounded: p.bounded, MessagesLeft: p.left, IntentsNotIndexed: int32(p.notIndexed),
+	}
 	for _, f := range p.found {
 		wire, err := f.message.ToWire(f.now)
 		if err != nil {
@@ -143,8 +148,11 @@ func (p *page) toWire() (*openintentv1.SearchMessagesResponse, error) {
 		cursor := pages.Cursor(listOfFound, p.next)
 		answer.NextCursor = &cursor
 	}
-	if !p.completeThrough.IsZero() {
-		answer.CompleteThrough = timestamppb.New(p.completeThrough)
+	if !p.through.IsZero() {
+		answer.CompleteThrough = timestamppb.New(p.through)
+	}
+	if !p.from.IsZero() {
+		answer.CompleteFrom = timestamppb.New(p.from)
 	}
 	return answer, nil
 }

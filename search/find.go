@@ -194,18 +194,24 @@ func (l *look) take(numbers []int64) (ended bool, err error) {
 	return false, nil
 }
 
-// completeThrough returns the time up to which the index has all messages. If it lacks nothing, that is the time asOf, at which the
-// transaction had not begun; it is zero while the index is being filled.
-func completeThrough(tx *database.Tx, asOf time.Time) (time.Time, error) {
-	var noted, one int64
-	if err := tx.Pipeline(database.ReadValue(&noted, "SELECT complete_through FROM search_state WHERE one = 1")); err != nil || noted == 0 {
+// notedThrough returns the time up to which the index has all messages of all intents, as it has noted; zero while it is being filled.
+// Servers of an older release do not know holes, so they may have noted too much.
+func notedThrough(tx *database.Tx, asOf time.Time) (time.Time, error) {
+	var noted, holes, first int64
+	if err := tx.Pipeline(
+		database.ReadValue(&noted, "SELECT complete_through FROM search_state WHERE one = 1"),
+		database.ReadValue(&holes, "SELECT COUNT(*) FROM (SELECT 1 FROM search_holes LIMIT ?) AS g", mostLookedAt+1),
+	); err != nil || noted == 0 || holes > mostLookedAt {
 		return time.Time{}, err
 	}
 	through := message.Earliest(database.Time(noted), asOf)
-	moved, argument := intents.MovedSince(through.Add(-commitLag))
-	err := tx.Pipeline(database.ReadValue(&one, "SELECT 1"+behindSQL+moved+" LIMIT 1", argument))
-	if one == 0 {
-		through = asOf
+	if holes == 0 {
+		return through, nil
+	}
+	err := tx.Pipeline(database.ReadValue(&first, "SELECT COALESCE(MIN(h.first_at), 0) FROM (SELECT (SELECT m.created_at FROM messages m"+
+		" WHERE m.intent_no = g.intent_no AND m.position > g.low ORDER BY m.position LIMIT 1) AS first_at FROM search_holes g) h"))
+	if first > 0 {
+		through = message.Earliest(through, database.Time(first))
 	}
 	return through, err
 }

@@ -5,57 +5,50 @@ import (
 	"errors"
 	"time"
 
-	"openintent/intents"
 	"openintent/internal/caller"
 	"openintent/internal/database"
 	"openintent/internal/loop"
-	"openintent/messaging/message"
 )
 
 const (
 	// commitLag is the longest time between the moment when a transaction decides and its commit.
 	commitLag = time.Minute
-	// turnTime is how long one turn of the index may last. It is less than the time after which a replica loses its turn.
-	turnTime = 10 * time.Second
+	// runTime is how long one run of the index may last. It is less than the time after which another replica leads.
+	runTime = 10 * time.Second
 	// noteEach is how often the index notes at most up to when it is complete, and noteIdle how often if it lacked nothing.
 	noteEach = time.Second
 	noteIdle = 10 * time.Second
-	// idle is the time after which a replica takes its turn as its first one, because another one may have had it in between.
+	// idle is the time after which a replica takes a run as its first one, because another one may have led in between.
 	idle = 20 * time.Second
-	// listedIntents is how many intents one list of those behind has, and sharedMessages how many messages one list indexes of each.
-	listedIntents  = 1_000
-	sharedMessages = 2_048
+	// listedIntents is how many intents one list of those behind has.
+	listedIntents = 1_000
 	// readIntents is how many intents one reading covers. A reading takes at most so many messages (together), and not many more once
 	// their texts have readBytes.
 	readIntents = 64
 	readBytes   = 1 << 20
-	// farBehind is from how many missing entries on the index lets others have the database for as long as it had it itself. With fewer
-	// it hurries.
-	farBehind = 20_000
 )
 
-// errElsewhere ends a turn because another replica has changed the index meanwhile.
-var errElsewhere = errors.New("another replica has changed the index of messages; this one goes on at its next turn")
+// errElsewhere ends a run because another replica has changed the index meanwhile.
+var errElsewhere = errors.New("another replica has changed the index of messages; this one goes on at its next run")
 
-// backlog is an intent whose log is not wholly in the index: what lies after through, up to last.
-type backlog struct{ intentNo, through, last int64 }
-
-// indexer fills the index. Only the loop that calls turn uses it. It remembers nothing of what the index has: that is in the database
+// indexer fills the index. Only the loop that calls run uses it. It remembers nothing of what the index has: that is in the database
 // and changes with the index.
 type indexer struct {
 	service *Service
-	// complete is true once a list of all intents found none behind. From then on the lists have those that have moved lately.
-	complete bool
-	lastTurn time.Time
-	// version is that of the index when the turn last looked. The index refuses changes by whoever knows another one.
+	lastRun time.Time
+	// version is that of the index when the run last looked. The index refuses changes by whoever knows another one.
 	version int64
-	filling bool
-	// far is true if the index is far behind.
-	far bool
 	// together is how many messages one transaction indexes at most.
 	together int
+	// most is how many entries may be missing at the end of the log of an intent that is kept before the newest come first.
+	most int64
 	// unmerged is how many documents came since the index last tidied up.
 	unmerged int
+	// served is the intent up to which those that are kept were served last, so that each has its turn. forgot is when the notes of old
+	// searches were last removed.
+	served int64
+	forgot time.Time
+	filler
 }
 
 func newIndexer(s *Service) *indexer {
@@ -63,18 +56,18 @@ func newIndexer(s *Service) *indexer {
 	if s.db.Engine() == database.SQLite {
 		together = 256 // while the index writes, sends wait
 	}
-	return &indexer{service: s, together: together}
+	return &indexer{service: s, together: together, most: much}
 }
 
-// turn indexes what is behind, at most for some seconds. It leaves what comes meanwhile to the next turn, so that there is enough of it
-// for one transaction.
-func (x *indexer) turn(ctx context.Context) error {
+// run catches up with the intents that are kept and, if the server has nothing else to do, fills in the others; at most for some seconds.
+// It leaves what comes meanwhile to the next run, so that there is enough of it for one transaction.
+func (x *indexer) run(ctx context.Context) error {
 	began := x.service.db.Now()
-	if began.Sub(x.lastTurn) > idle {
+	if began.Sub(x.lastRun) > idle {
 		x.complete = false
 	}
-	err := x.work(ctx, began.Add(turnTime))
-	x.lastTurn = x.service.db.Now()
+	err := x.work(ctx, began.Add(runTime))
+	x.lastRun = x.service.db.Now()
 	if err != nil {
 		x.complete = false
 	}
@@ -86,140 +79,88 @@ func (x *indexer) turn(ctx context.Context) error {
 }
 
 func (x *indexer) work(ctx context.Context, until time.Time) error {
+	quiet := x.quiet()
+	if err := x.forgetKeepers(ctx, x.service.db.Now()); err != nil {
+		return err
+	}
+	done, err := x.catchUp(ctx, until)
+	if err == nil {
+		err = x.clear(ctx, quiet)
+	}
+	if err != nil || !done || !quiet {
+		return err
+	}
+	return x.fill(ctx, until)
+}
+
+// catchUp indexes what is missing of the intents that are kept, and tells whether that is done.
+func (x *indexer) catchUp(ctx context.Context, until time.Time) (done bool, err error) {
 	for {
-		list, err := x.list(ctx)
+		began := x.service.db.Now()
+		behind, err := x.kept(ctx, began)
+		if err != nil || len(behind) == 0 {
+			return err == nil, err
+		}
+		some := behind[:min(readIntents, len(behind))]
+		x.served = some[len(some)-1].intentNo
+		b, err := x.index(ctx, some, x.most)
 		if err != nil {
-			return err
+			return false, err
 		}
-		x.tell(list)
-		if len(list.behind) > 0 {
-			list.whole, err = x.index(ctx, list, until)
-		}
-		if err == nil {
-			err = x.clear(ctx)
-		}
-		if err != nil {
-			return err
-		}
-		if list.whole {
-			if err := x.settle(ctx, list); err != nil {
-				return err
-			}
-		}
-		if list.whole || ctx.Err() != nil || !x.service.db.Now().Before(until) {
-			return ctx.Err()
+		done = b.all() && len(some) == len(behind)
+		worked := x.service.db.Now().Sub(began)
+		if err := loop.Rest(ctx, restCatchingUp(worked, len(b.documents), !done)); err != nil || done || !x.service.db.Now().Before(until) {
+			return done, err
 		}
 	}
 }
 
-// list is what one look at the heads found.
-type list struct {
-	// asOf is a time before the look: whatever was acknowledged by then is in the logs as they were.
-	asOf    time.Time
-	behind  []backlog
-	through int64 // search_state.complete_through
-	// looked is true if there were heads to look at, behind or not.
-	looked bool
-	// whole is true if the list has all that were behind; later, if all of them are indexed.
-	whole bool
-}
-
-// behindSQL selects the heads whose logs are not in the index as they are.
-const behindSQL = " FROM intent_heads h LEFT JOIN search_cursors c ON c.intent_no = h.intent_no" +
-	" WHERE h.last_position <> COALESCE(c.position, 0) AND "
-
-// list finds the intents that are behind, those that moved last first.
-func (x *indexer) list(ctx context.Context) (found list, err error) {
-	found.asOf = x.service.db.Now()
+// kept lists the intents that are kept and behind. Those come first whose turn it is. It looks at no others.
+func (x *indexer) kept(ctx context.Context, now time.Time) (behind []span, err error) {
 	err = x.service.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
-		found.behind, found.looked = nil, false
-		if err := tx.Pipeline(database.Statement{
-			SQL:  "SELECT version, complete_through FROM search_state WHERE one = 1",
-			Scan: func(row database.Row) error { return row.Scan(&x.version, &found.through) },
-		}); err != nil {
-			return err
-		}
-		since := time.Unix(0, 0)
-		if x.complete {
-			since = message.Earliest(database.Time(found.through), found.asOf).Add(-commitLag)
-		}
-		moved, argument := intents.MovedSince(since)
-		return tx.Pipeline(database.ReadValue(&found.looked,
-			"SELECT EXISTS (SELECT 1 FROM intent_heads h WHERE "+moved+")", argument,
-		), database.Statement{
-			SQL:  "SELECT h.intent_no, COALESCE(c.position, 0), h.last_position" + behindSQL + moved + " ORDER BY h.moved_in DESC LIMIT ?",
-			Args: []any{argument, listedIntents},
-			Scan: func(row database.Row) error {
-				var b backlog
-				err := row.Scan(&b.intentNo, &b.through, &b.last)
-				found.behind = append(found.behind, b)
-				return err
-			},
+		behind = nil
+		return tx.Pipeline(x.readVersion(nil), database.Statement{
+			SQL: "SELECT " + spanColumns + " FROM (SELECT DISTINCT intent_no FROM search_keepers WHERE searched_at >= ?) k" +
+				" JOIN intent_heads h ON h.intent_no = k.intent_no" + spanTables + " WHERE " + lacking +
+				" ORDER BY CASE WHEN h.intent_no > ? THEN 0 ELSE 1 END, h.intent_no LIMIT ?",
+			Args: []any{keptSince(now), x.served, listedIntents},
+			Scan: scanSpans(&behind),
 		})
 	})
-	found.whole = len(found.behind) < listedIntents
-	return found, err
+	var missing int64
+	for _, s := range behind {
+		missing += s.missing()
+	}
+	x.service.behind.Store(missing)
+	return behind, err
 }
 
-// index indexes what a list has, of each intent at most sharedMessages messages, and tells whether that was all.
-func (x *indexer) index(ctx context.Context, l list, until time.Time) (whole bool, err error) {
-	whole = l.whole
-	shares := make(map[int64]int)
-	for waiting := l.behind; len(waiting) > 0; {
-		if ctx.Err() != nil || !x.service.db.Now().Before(until) {
-			return false, ctx.Err()
-		}
-		some := waiting[:min(readIntents, len(waiting))]
-		began := x.service.db.Now()
-		batch, err := x.read(ctx, some)
-		if err == nil {
-			err = x.store(ctx, batch)
-		}
-		if err != nil {
-			return false, err
-		}
-		x.service.indexed.Add(int64(len(batch.documents)))
-		rest := make([]backlog, 0, len(waiting))
-		for i, b := range some {
-			if b.through = batch.through[i]; b.through >= b.last {
-				continue
-			}
-			if shares[b.intentNo] += batch.taken[i]; shares[b.intentNo] >= sharedMessages {
-				whole = false
-				continue
-			}
-			rest = append(rest, b)
-		}
-		waiting = append(rest, waiting[len(some):]...)
-		if err := x.rest(ctx, x.service.db.Now().Sub(began)); err != nil {
-			return false, err
-		}
+// readVersion returns the statement that reads which version the index has, and up to when it is noted as complete if that is wanted.
+func (x *indexer) readVersion(through *int64) database.Statement {
+	if through == nil {
+		through = new(int64)
 	}
-	return whole, nil
+	return database.Statement{
+		SQL:  "SELECT version, complete_through FROM search_state WHERE one = 1",
+		Scan: func(row database.Row) error { return row.Scan(&x.version, through) },
+	}
 }
 
-// rest leaves the database to others for as long as the index had it, if there is much to do.
-func (x *indexer) rest(ctx context.Context, worked time.Duration) error {
-	if !x.far {
-		return ctx.Err()
+// index indexes the next part of some logs.
+func (x *indexer) index(ctx context.Context, some []span, most int64) (*batch, error) {
+	stretches := make([]stretch, len(some))
+	for i, s := range some {
+		stretches[i] = s.next(most)
 	}
-	return loop.Rest(ctx, worked)
-}
-
-// settle notes that the index has all that a list found, unless it noted that just now. It also notes that nothing was behind, as long as
-// the next list would look at the same heads again. So a list never looks long at intents that do not move.
-func (x *indexer) settle(ctx context.Context, l list) error {
-	x.complete = true
-	each := noteEach
-	if len(l.behind) == 0 {
-		each = noteIdle
+	b, err := x.read(ctx, stretches)
+	if err == nil {
+		err = x.store(ctx, b)
 	}
-	if l.through > 0 && (!l.looked || l.asOf.Sub(database.Time(l.through)) < each) {
-		return nil
+	if err != nil {
+		return nil, err
 	}
-	return x.service.db.Write(ctx, func(tx *database.Tx) error {
-		return x.change(tx, database.Micros(l.asOf))
-	})
+	x.service.indexed.Add(int64(len(b.documents)))
+	return b, nil
 }
 
 // change makes another version of the index, which fails if another replica has made one. Further statements run in the same round trip;
@@ -241,23 +182,4 @@ func (x *indexer) change(tx *database.Tx, completeThrough int64, further ...data
 	}
 	tx.AfterCommit(func() { x.version = version + 1 })
 	return nil
-}
-
-// tell says in the log when the index begins and ends to be filled, and notes how far it is behind.
-func (x *indexer) tell(l list) {
-	var entries int64
-	for _, b := range l.behind {
-		entries += max(b.last-b.through, 0)
-	}
-	x.service.behind.Store(entries)
-	x.far = entries > farBehind || !l.whole
-	switch {
-	case !x.filling && l.through == 0 && entries > 0:
-		x.filling = true
-		x.service.logger.Info("the search index is being filled; until it is complete, searches find a part of the messages",
-			"entries", entries, "all_intents", l.whole)
-	case x.filling && l.through > 0:
-		x.filling = false
-		x.service.logger.Info("the search index is complete")
-	}
 }

@@ -36,6 +36,68 @@ func TestMoreEditsThanOneReadingTakes(t *testing.T) {
 	})
 }
 
+// The same of a log that is read from above, where the reading ends with a change of a message that the index has.
+func TestMoreEditsThanOneReadingTakesFromAbove(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		edited := h.say(t, "ada", "bob", "word")
+		h.index(t)
+		found := []*openintentv1.Message{edited}
+		for _, text := range []string{"one", "two", "three", "word again"} {
+			found = append([]*openintentv1.Message{h.say(t, "ada", "bob", "word")}, found...)
+			_, err := h.talk.UpdateMessage(as("ada"), &openintentv1.UpdateMessageRequest{
+				ChannelId: edited.GetChannelId(), MessageId: edited.GetId(), Payload: payload(t, map[string]any{"text": text}),
+			})
+			require.NoError(t, err)
+		}
+		h.search(t, "bob", h.intent.GetId())
+		h.indexer.together, h.indexer.most = 2, 1
+		h.indexBusily(t)
+		h.finds(t, "bob", "word", found...)
+		h.finds(t, "bob", "again", edited)
+		require.Equal(t, 5, h.documents(t))
+	})
+}
+
+// A message that the index has is edited, and then so much is said that the edit lies in a hole.
+func TestAnEditInAHoleReachesWhatLiesBeforeIt(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		edited := h.say(t, "ada", "bob", "before")
+		h.index(t)
+		_, err := h.talk.UpdateMessage(as("ada"), &openintentv1.UpdateMessageRequest{
+			ChannelId: edited.GetChannelId(), MessageId: edited.GetId(), Payload: payload(t, map[string]any{"text": "after"}),
+		})
+		require.NoError(t, err)
+		for range 4 {
+			h.say(t, "ada", "bob", "word")
+		}
+		h.search(t, "bob", h.intent.GetId())
+		h.indexer.together, h.indexer.most = 2, 1
+		h.indexBusily(t)
+		h.finds(t, "bob", "after", edited)
+	})
+}
+
+// An edit that the index lacks is the end of what it calls complete, whatever is said later.
+func TestAnEditThatIsMissingBoundsWhatIsComplete(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		edited := h.say(t, "ada", "bob", "word")
+		h.search(t, "bob", h.intent.GetId())
+		h.indexBusily(t)
+		edit := h.clock.Advance(time.Second)
+		_, err := h.talk.UpdateMessage(as("ada"), &openintentv1.UpdateMessageRequest{
+			ChannelId: edited.GetChannelId(), MessageId: edited.GetId(), Payload: payload(t, map[string]any{"text": "word again"}),
+		})
+		require.NoError(t, err)
+		h.clock.Advance(time.Second)
+		page := h.search(t, "bob", h.intent.GetId())
+		require.Equal(t, edit, page.GetCompleteThrough().AsTime().Truncate(time.Millisecond))
+		require.EqualValues(t, 1, page.GetMessagesLeft())
+		h.clock.Advance(time.Second)
+		h.say(t, "ada", "bob", "word")
+		require.Equal(t, edit, h.search(t, "bob", h.intent.GetId()).GetCompleteThrough().AsTime().Truncate(time.Millisecond))
+	})
+}
+
 // Where a reading ends amid the edits of one intent, it passes over none of them, and over nothing of the other intents that it reads.
 func TestAReadingThatEndsAmidEditsPassesOverNothing(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
@@ -98,7 +160,7 @@ func TestWhatIsRemovedWhileItIsIndexedLeavesTheIndex(t *testing.T) {
 		ctx := context.Background()
 		list, err := h.indexer.list(ctx)
 		require.NoError(t, err)
-		read, err := h.indexer.read(ctx, list.behind)
+		read, err := h.indexer.read(ctx, nextOf(list.behind))
 		require.NoError(t, err)
 		_, err = h.channels.DeleteChannel(as("creator"), &openintentv1.DeleteChannelRequest{ChannelId: h.channel.GetId()})
 		require.NoError(t, err)
@@ -110,7 +172,7 @@ func TestWhatIsRemovedWhileItIsIndexedLeavesTheIndex(t *testing.T) {
 	})
 }
 
-// A replica that has not heard of another one's turn changes nothing.
+// A replica that has not heard of another one's run changes nothing.
 func TestTwoReplicasDoNotUndoEachOther(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		m := h.say(t, "ada", "bob", "word")
@@ -118,11 +180,11 @@ func TestTwoReplicasDoNotUndoEachOther(t *testing.T) {
 		late := newIndexer(h.Service)
 		list, err := late.list(ctx)
 		require.NoError(t, err)
-		read, err := late.read(ctx, list.behind)
+		read, err := late.read(ctx, nextOf(list.behind))
 		require.NoError(t, err)
 		h.index(t)
 		require.ErrorIs(t, late.store(ctx, read), errElsewhere)
-		require.NoError(t, late.turn(ctx))
+		require.NoError(t, late.run(ctx))
 		h.finds(t, "bob", "word", m)
 		require.Equal(t, 1, h.documents(t))
 	})
@@ -133,7 +195,8 @@ func TestACrashOfTheIndexerLosesNothing(t *testing.T) {
 		var all []*openintentv1.Message
 		for range 5 {
 			all = append([]*openintentv1.Message{h.say(t, "ada", "bob", "word")}, all...)
-			h.faults.FailBefore(20) // more than the index tries
+			require.NoError(t, h.Index(context.Background())) // which finds that something was stored
+			h.faults.FailBefore(20)                           // more than the index tries
 			require.Error(t, h.Index(context.Background()))
 			h.faults.FailBefore(0)
 		}
@@ -219,7 +282,15 @@ func TestTheIndexIsCompleteUpToWhenItLooked(t *testing.T) {
 	})
 }
 
-// However many removals wait, one turn takes them all out.
+// nextOf returns what the index takes in next of some logs.
+func nextOf(behind []span) (stretches []stretch) {
+	for _, s := range behind {
+		stretches = append(stretches, s.next(much))
+	}
+	return stretches
+}
+
+// However many removals wait, one run takes them all out.
 func TestOneTurnTakesOutAllThatWasRemoved(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		for range removalsTogether + 1 {

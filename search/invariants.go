@@ -7,6 +7,8 @@ func Invariants() []database.Invariant {
 	return []database.Invariant{
 		database.Refers("search_cursors", "intents", "intent_no"),
 		database.Refers("search_removals", "intents", "intent_no"),
+		database.Refers("search_keepers", "intents", "intent_no"),
+		database.Refers("search_holes", "intents", "intent_no"),
 		{
 			Rule:   "one row says which version the index has",
 			Of:     "search_state",
@@ -18,6 +20,12 @@ func Invariants() []database.Invariant {
 			Of:     "search_cursors",
 			Broken: "FROM search_cursors c JOIN intent_heads h ON h.intent_no = c.intent_no WHERE c.position > h.last_position",
 			At:     []string{"c.intent_no", "c.position", "h.last_position"},
+		},
+		{
+			Rule:   "what the index lacks of a log has a beginning and an end",
+			Of:     "search_holes",
+			Broken: "FROM search_holes g WHERE g.low < 0 OR g.high <= g.low",
+			At:     []string{"g.intent_no", "g.low", "g.high"},
 		},
 		{
 			Rule: "the index has nothing that lies after its cursor",

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -16,10 +17,11 @@ import (
 	"openintent/internal/database/databasetest"
 )
 
-// said is a message as the model has it: its words, and who may see it.
+// said is a message as the model has it: its words, and who may see it. at is when it was sent, and changed when it last changed.
 type said struct {
 	id, sender, to, channel string
 	words                   []string
+	at, changed             time.Time
 }
 
 // model is a plain search: it goes through all messages and compares words.
@@ -49,14 +51,16 @@ func (s said) says(phrase []string) bool {
 	return strings.Contains(" "+strings.Join(s.words, " ")+" ", " "+strings.Join(phrase, " ")+" ")
 }
 
-// Random messages, edits, deletions, evictions and turns of the index: at the end, and at each point at which the index is up to date,
-// searches find what the model finds.
+// Random messages, edits, deletions, searches, pieces and runs of the index, some of which fail, and weeks in which nobody searches: at
+// the end, and at each point at which the index is up to date, searches find what the model finds. At each other point they find it within
+// the time for which they say that it is indexed.
 func TestSearchesFindWhatAPlainModelFinds(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		databasetest.SearchBriefly(t)
 		rapid.Check(t, func(rt *rapid.T) {
 			w := &modelled{house: h, t: t, rt: rt, model: model{members: map[string][]string{}}}
 			w.indexer.together = rapid.IntRange(2, 8).Draw(rt, "together")
+			w.indexer.most = int64(rapid.IntRange(1, 8).Draw(rt, "most"))
 			w.start()
 			for range rapid.IntRange(1, 25).Draw(rt, "steps") {
 				w.step()
@@ -99,7 +103,8 @@ func (w *modelled) text(label string) []string {
 }
 
 func (w *modelled) step() {
-	switch rapid.IntRange(0, 9).Draw(w.rt, "step") {
+	w.clock.Advance(time.Millisecond)
+	switch rapid.IntRange(0, 14).Draw(w.rt, "step") {
 	default:
 		channel := rapid.SampledFrom(w.channels).Draw(w.rt, "channel")
 		sender, to := "ada", "bob"
@@ -113,7 +118,8 @@ func (w *modelled) step() {
 		m := w.send(w.t, sender, &openintentv1.SendMessageRequest{
 			ChannelId: channel, To: &to, Payload: payload(w.t, map[string]any{"text": strings.Join(words, " ")}),
 		})
-		w.messages = append(w.messages, said{m.GetId(), sender, to, channel, words})
+		at := m.GetCreatedAt().AsTime()
+		w.messages = append(w.messages, said{m.GetId(), sender, to, channel, words, at, at})
 	case 6, 7:
 		if len(w.messages) == 0 {
 			return
@@ -123,12 +129,12 @@ func (w *modelled) step() {
 			return
 		}
 		if rapid.Bool().Draw(w.rt, "deleted") {
-			m.words = nil
+			m.words, m.changed = nil, w.changeAt()
 			_, err := w.talk.DeleteMessage(as(m.sender), &openintentv1.DeleteMessageRequest{ChannelId: m.channel, MessageId: m.id})
 			require.NoError(w.t, err)
 			return
 		}
-		m.words = w.text("edit")
+		m.words, m.changed = w.text("edit"), w.changeAt()
 		_, err := w.talk.UpdateMessage(as(m.sender), &openintentv1.UpdateMessageRequest{
 			ChannelId: m.channel, MessageId: m.id, Payload: payload(w.t, map[string]any{"text": strings.Join(m.words, " ")}),
 		})
@@ -137,9 +143,63 @@ func (w *modelled) step() {
 		w.index(w.t)
 		w.compare()
 	case 9:
+		_ = w.Index(context.Background())
 		w.faults.FailBefore(rapid.IntRange(1, 20).Draw(w.rt, "failures"))
 		_ = w.Index(context.Background())
 		w.faults.FailBefore(0)
+	case 10, 11, 12:
+		w.compareIndexed()
+	case 13:
+		w.pieces()
+	case 14:
+		w.clock.Advance(keptFor + time.Microsecond)
+	}
+}
+
+// changeAt returns a time right after the change that comes next.
+func (w *modelled) changeAt() time.Time {
+	return w.clock.Advance(time.Millisecond).Add(time.Millisecond / 2)
+}
+
+// pieces indexes some pieces of what is kept, which may fail.
+func (w *modelled) pieces() {
+	for range rapid.IntRange(1, 3).Draw(w.rt, "pieces") {
+		w.faults.FailBefore(rapid.SampledFrom([]int{0, 0, 1, 20}).Draw(w.rt, "failures"))
+		behind, err := w.indexer.kept(w.t.Context(), w.now())
+		if err == nil && len(behind) > 0 {
+			_, _ = w.indexer.index(w.t.Context(), behind[:min(readIntents, len(behind))], w.indexer.most)
+		}
+		w.faults.FailBefore(0)
+		w.compareIndexed()
+	}
+}
+
+// compareIndexed compares searches within the time for which they say that everything is indexed. What changed later may be found or not.
+func (w *modelled) compareIndexed() {
+	for _, agent := range people {
+		word := rapid.SampledFrom([]string{"one", "two", "three"}).Draw(w.rt, "word")
+		req := &openintentv1.SearchMessagesRequest{Q: word, IntentId: &w.in}
+		page, err := w.SearchMessages(as(agent), req)
+		require.NoError(w.t, err)
+		if page.GetCompleteThrough() == nil {
+			require.Positive(w.t, page.GetMessagesLeft())
+			continue
+		}
+		from, through := time.Time{}, page.GetCompleteThrough().AsTime()
+		if page.GetCompleteFrom() != nil {
+			require.Positive(w.t, page.GetMessagesLeft())
+			from = page.GetCompleteFrom().AsTime()
+		}
+		var judged []string
+		for _, m := range w.messages {
+			if !m.at.Before(from) && m.changed.Before(through) {
+				judged = append(judged, m.id)
+			}
+		}
+		others := func(id string) bool { return !slices.Contains(judged, id) }
+		require.Equal(w.t, slices.DeleteFunc(append([]string{}, w.model.finds(agent, [][]string{{word}}, "", "")...), others),
+			slices.DeleteFunc(append([]string{}, w.ids(w.t, as(agent), req)...), others),
+			"%s looks for %s between %s and %s", agent, word, from, through)
 	}
 }
 

@@ -7,8 +7,12 @@ import (
 	"openintent/internal/database"
 )
 
-// removalsTogether is how many removals one transaction takes out of the index. A removal has at most some hundreds of messages.
-const removalsTogether = 4
+const (
+	// removalsTogether is how many removals one transaction takes out of the index. A removal has at most some hundreds of messages.
+	removalsTogether = 4
+	// manyRemovals is how many removals are taken out even while the server has something else to do.
+	manyRemovals = 64
+)
 
 // removed returns the statement that notes, in the transaction that removes messages, that they have to go out of the index. Whoever
 // fills the index takes them out; so nothing that was removed stays there, even if it was being indexed at that moment.
@@ -22,8 +26,20 @@ func removed(intentNo int64, positions []int64) database.Statement {
 	}
 }
 
-// clear takes out of the index what was removed.
-func (x *indexer) clear(ctx context.Context) error {
+// clear takes out of the index what was removed. That is in no hurry, because nobody finds it; so while the server has something else to
+// do, it waits until there is much.
+func (x *indexer) clear(ctx context.Context, quiet bool) error {
+	var wait int64
+	if err := x.service.db.ReadStatement(ctx, func(tx *database.Tx) error {
+		return tx.Pipeline(database.ReadValue(&wait, "SELECT COUNT(*) FROM (SELECT 1 FROM search_removals LIMIT ?) AS r", manyRemovals))
+	}); err != nil || wait == 0 || wait < manyRemovals && !quiet {
+		return err
+	}
+	return x.clearAll(ctx)
+}
+
+// clearAll takes out of the index all that was removed.
+func (x *indexer) clearAll(ctx context.Context) error {
 	for ctx.Err() == nil {
 		var done []int64
 		var intentNos, positions []int64
@@ -79,7 +95,8 @@ func (s *Service) empty(ctx context.Context) error {
 	err := s.db.ReadStatement(ctx, func(tx *database.Tx) error {
 		return tx.Pipeline(database.ReadValue(&used,
 			"SELECT complete_through + (SELECT COUNT(*) FROM (SELECT 1 FROM search_cursors LIMIT 1) AS c)"+
-				" + (SELECT COUNT(*) FROM (SELECT 1 FROM search_removals LIMIT 1) AS r) FROM search_state WHERE one = 1"))
+				" + (SELECT COUNT(*) FROM (SELECT 1 FROM search_removals LIMIT 1) AS r)"+
+				" + (SELECT COUNT(*) FROM (SELECT 1 FROM search_keepers LIMIT 1) AS k) FROM search_state WHERE one = 1"))
 	})
 	if err != nil {
 		return err
@@ -91,7 +108,7 @@ func (s *Service) empty(ctx context.Context) error {
 			}); err != nil {
 				return err
 			}
-			return tx.Pipeline(tx.EmptyWords("search_documents", "search_cursors", "search_removals")...)
+			return tx.Pipeline(tx.EmptyWords("search_documents", "search_cursors", "search_removals", "search_holes", "search_keepers")...)
 		})
 		if err != nil {
 			return err

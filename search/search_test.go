@@ -163,9 +163,9 @@ func TestMessagesOfTheSameTimeHaveNumbersOfTheirOwn(t *testing.T) {
 		require.NoError(t, err)
 		const intentNo, at = 1_000_000, 1_000_000
 		for turn := range int64(3) {
-			of := backlog{intentNo: intentNo + turn*slots, last: 2}
+			of := span{intentNo: intentNo + turn*slots, last: 2}
 			require.NoError(t, h.indexer.store(t.Context(), &batch{
-				backlogs: []backlog{of}, through: []int64{of.last},
+				stretches: []stretch{of.next(much)}, reached: []int64{of.last},
 				documents: []document{{intentNo: of.intentNo, position: 1, micros: at, words: []string{"word"}}},
 			}))
 			require.EqualValues(t, 1+turn, h.documents(t))

@@ -43,8 +43,8 @@ type Service struct {
 	indexer *indexer
 	// emptied is true once a service that is off has removed the index.
 	emptied bool
-	// behind is how many entries of logs the index lacked at the last look of this replica, and indexed how many messages it has
-	// put into the index.
+	// behind is how many entries of the logs that are kept the index lacked at the last look of this replica, and indexed how many messages
+	// it has put into the index.
 	behind, indexed atomic.Int64
 
 	mutex    sync.Mutex
@@ -71,15 +71,15 @@ func New(cfg Config) *Service {
 // Register adds the service to a gRPC server.
 func (s *Service) Register(r grpc.ServiceRegistrar) { openintentv1.RegisterSearchServiceServer(r, s) }
 
-// Index brings the index up to date, or removes it if the service is off. It is periodic work of one replica at a time, and may last
-// some seconds.
+// Index brings the intents that are kept up to date in the index and, while the server has nothing else to do, the others too; or it
+// removes the index if the service is off. It is periodic work of one replica at a time, and may last some seconds.
 func (s *Service) Index(ctx context.Context) error {
 	if s.off {
 		return s.empty(ctx)
 	}
-	return s.indexer.turn(ctx)
+	return s.indexer.run(ctx)
 }
 
-// Progress returns how many entries of logs the index lacked when this replica last looked, and how many messages it has put into the
-// index since it started. A replica that is not the one to fill the index has not looked.
+// Progress returns how many entries of the logs that are kept the index lacked when this replica last looked, and how many messages it has
+// put into the index since it started. A replica that is not the one to fill the index has not looked.
 func (s *Service) Progress() (behind, indexed int64) { return s.behind.Load(), s.indexed.Load() }

@@ -18,13 +18,13 @@ func (x *indexer) store(ctx context.Context, b *batch) error {
 		if err := x.change(tx, 0, p.look()...); err != nil {
 			return err
 		}
-		if err := forgetAhead(tx, b.backlogs); err != nil {
+		if err := forgetAhead(tx, b.stretches); err != nil {
 			return err
 		}
 		if err := p.put(); err != nil {
 			return err
 		}
-		tx.SendWithCommit(cursors(tx, b)...)
+		tx.SendWithCommit(cursors(tx, b.spans())...)
 		return nil
 	})
 	if err != nil {
@@ -48,16 +48,23 @@ func (x *indexer) merge(ctx context.Context) error {
 	return x.service.db.Write(ctx, func(tx *database.Tx) error { return tx.Pipeline(tx.MergeWords()...) })
 }
 
-// cursors returns the statements that note how far the logs are in the index.
-func cursors(tx *database.Tx, b *batch) []database.Statement {
-	intentNos := make([]int64, len(b.backlogs))
-	for i, one := range b.backlogs {
-		intentNos[i] = one.intentNo
+// cursors returns the statements that note what the index has of some logs.
+func cursors(tx *database.Tx, spans []span) []database.Statement {
+	var intentNos, positions, withHole, lows, highs []int64
+	for _, s := range spans {
+		intentNos, positions = append(intentNos, s.intentNo), append(positions, s.through)
+		if s.high > 0 {
+			withHole, lows, highs = append(withHole, s.intentNo), append(lows, s.low), append(highs, s.high)
+		}
 	}
 	intent := database.Column{Name: "intent_no", Values: intentNos}
-	position := database.Column{Name: "position", Values: b.through}
-	return append(tx.InsertIgnore("search_cursors", intent, position),
-		tx.Update("search_cursors", []database.Column{intent}, []database.Column{position})...)
+	position := database.Column{Name: "position", Values: positions}
+	in, argument := tx.In("intent_no", intentNos)
+	return slices.Concat(tx.InsertIgnore("search_cursors", intent, position),
+		tx.Update("search_cursors", []database.Column{intent}, []database.Column{position}),
+		[]database.Statement{{SQL: "DELETE FROM search_holes WHERE " + in, Args: []any{argument}}},
+		tx.Insert("search_holes", database.Column{Name: "intent_no", Values: withHole},
+			database.Column{Name: "low", Values: lows}, database.Column{Name: "high", Values: highs}))
 }
 
 // putting is how a transaction brings documents, which are in the order of time, into the index.
@@ -184,14 +191,14 @@ func remove(tx *database.Tx, numbers []int64) error {
 }
 
 // forgetAhead removes what the index has of logs beyond their ends: the database has lost the messages.
-func forgetAhead(tx *database.Tx, backlogs []backlog) error {
-	for _, b := range backlogs {
-		if b.through <= b.last {
+func forgetAhead(tx *database.Tx, stretches []stretch) error {
+	for _, s := range stretches {
+		if s.from <= s.to {
 			continue
 		}
 		var numbers []int64
 		if err := tx.Pipeline(database.ReadValues(&numbers,
-			"SELECT document FROM search_documents WHERE intent_no = ? AND position > ?", b.intentNo, b.last)); err != nil {
+			"SELECT document FROM search_documents WHERE intent_no = ? AND position > ?", s.intentNo, s.to)); err != nil {
 			return err
 		}
 		if err := remove(tx, numbers); err != nil {

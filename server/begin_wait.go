@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"openintent/internal/caller"
+	"openintent/reach"
 )
 
 // patienceField is the field by which a request says how long its call may wait.
@@ -42,10 +43,15 @@ type countedWait struct{}
 type doorWaits struct {
 	waits *limit
 	who   caller.Caller
+	paths doorPaths
 }
 
 // Begin counts a wait of the request's caller, or refuses it.
 func (d doorWaits) Begin(ctx context.Context) (waiting context.Context, end func(), _ error) {
-	end, err := d.waits.enter(caller.NewContext(ctx, d.who))
-	return context.WithValue(ctx, countedWait{}, true), end, err
+	leave, err := d.waits.enter(caller.NewContext(ctx, d.who))
+	if err != nil {
+		return ctx, nil, err
+	}
+	shut := d.paths.Open(string(reach.Wait), nil)
+	return context.WithValue(ctx, countedWait{}, true), func() { shut(); leave() }, nil
 }

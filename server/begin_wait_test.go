@@ -53,7 +53,7 @@ func TestAWaitOfADoorIsCountedOnce(t *testing.T) {
 	f := newFace(t, slog.LevelInfo)
 	who := caller.Caller{KeyID: "k", Agent: "a"}
 	waits := f.through.limits.waits
-	ctx, end, err := doorWaits{waits, who}.Begin(t.Context())
+	ctx, end, err := doorWaits{waits: waits, who: who}.Begin(t.Context())
 	require.NoError(t, err)
 	asking := &call{method: f.through.methods[openintentv1.MessageService_Ask_FullMethodName]}
 	require.NoError(t, f.through.beginWait(caller.NewContext(ctx, who), asking, &openintentv1.AskRequest{}))

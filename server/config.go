@@ -37,17 +37,24 @@ type Config struct {
 	TLSClientCA   string `name:"tls-client-ca" env:"OPENINTENT_TLS_CLIENT_CA" help:"Certificates (PEM) of the authorities whose client certificates prove who calls without an API key."`
 	TLSClientName string `name:"tls-client-name" env:"OPENINTENT_TLS_CLIENT_NAME" default:"cn" enum:"cn,dns,uri" help:"What of a client certificate names the agent: cn (the subject's common name), dns (the first DNS name) or uri (the first URI)."`
 
-	OIDCIssuer      string        `name:"oidc-issuer" env:"OPENINTENT_OIDC_ISSUER" help:"URL of the identity provider (OpenID Connect) whose tokens are accepted beside API keys."`
-	OIDCAudience    string        `name:"oidc-audience" env:"OPENINTENT_OIDC_AUDIENCE" help:"The audience that a token must be meant for."`
-	OIDCAgentClaim  string        `name:"oidc-agent-claim" env:"OPENINTENT_OIDC_AGENT_CLAIM" default:"sub" help:"The claim of a token that names the agent, or lists the agents, that it acts as."`
-	OIDCAgentPrefix string        `name:"oidc-agent-prefix" env:"OPENINTENT_OIDC_AGENT_PREFIX" help:"What is put before these names, so that they cannot be those of other agents."`
-	OIDCRolesClaim  string        `name:"oidc-roles-claim" env:"OPENINTENT_OIDC_ROLES_CLAIM" help:"The claim of a token that lists the roles that its agents may take; without it they may take none."`
-	OIDCClockSkew   time.Duration `name:"oidc-clock-skew" env:"OPENINTENT_OIDC_CLOCK_SKEW" default:"30s" help:"How far the identity provider's clock may differ from the server's."`
+	OIDCIssuer       string        `name:"oidc-issuer" env:"OPENINTENT_OIDC_ISSUER" help:"URL of the identity provider (OpenID Connect) whose tokens are accepted beside API keys."`
+	OIDCAudience     string        `name:"oidc-audience" env:"OPENINTENT_OIDC_AUDIENCE" help:"The audience that a token must be meant for."`
+	OIDCAgentClaim   string        `name:"oidc-agent-claim" env:"OPENINTENT_OIDC_AGENT_CLAIM" default:"sub" help:"The claim of a token that names the agent, or lists the agents, that it acts as."`
+	OIDCAgentPrefix  string        `name:"oidc-agent-prefix" env:"OPENINTENT_OIDC_AGENT_PREFIX" help:"What is put before these names, so that they cannot be those of other agents."`
+	OIDCRolesClaim   string        `name:"oidc-roles-claim" env:"OPENINTENT_OIDC_ROLES_CLAIM" help:"The claim of a token that lists the roles that its agents may take; without it they may take none."`
+	OIDCHumanClaim   string        `name:"oidc-human-claim" env:"OPENINTENT_OIDC_HUMAN_CLAIM" help:"The claim of a token that is true if the token is a person's; without it every token is an agent's."`
+	OIDCScopes       string        `name:"oidc-scopes" env:"OPENINTENT_OIDC_SCOPES" help:"Comma-separated scopes that clients at the door for MCP and the web console ask the identity provider for, beside openid, if its tokens need any."`
+	OIDCClientID     string        `name:"oidc-client-id" env:"OPENINTENT_OIDC_CLIENT_ID" help:"The server's id at the identity provider, as a client with which people sign in at the web console; empty if they do not sign in there."`
+	OIDCClientSecret string        `name:"oidc-client-secret" env:"OPENINTENT_OIDC_CLIENT_SECRET" help:"The client's secret, if the identity provider has given it one."`
+	OIDCClockSkew    time.Duration `name:"oidc-clock-skew" env:"OPENINTENT_OIDC_CLOCK_SKEW" default:"30s" help:"How far the identity provider's clock may differ from the server's."`
 
 	CORSOrigins  string `name:"cors-origins" env:"OPENINTENT_CORS_ORIGINS" help:"Comma-separated origins, as https://console.example:8443, whose pages may call REST from a browser."`
+	PublicURL    string `name:"public-url" env:"OPENINTENT_PUBLIC_URL" help:"Address under which clients reach the REST port, as https://openintent.example or https://example.com/agents; the only source of addresses that the server hands on by itself."`
 	AllowedHosts string `name:"allowed-hosts" env:"OPENINTENT_ALLOWED_HOSTS" help:"Comma-separated host names, as api.example, under which a proxy on this machine passes requests on to a port on loopback."`
 
 	Doors string `name:"doors" env:"OPENINTENT_DOORS" default:"mcp,c2a,agent-channel,repomesh" help:"Comma-separated doors for agents that speak other protocols: mcp (at /mcp of the REST port), c2a (at /c2a), agent-channel (at /agent-channel), repomesh (at /v1/repomesh); none closes all."`
+
+	Console bool `name:"console" env:"OPENINTENT_CONSOLE" default:"true" negatable:"" help:"Whether to serve the web console at /console of the REST port; without it there are no pages, no sessions and no cookies."`
 
 	StatusCadence  time.Duration `name:"status-cadence" env:"OPENINTENT_STATUS_CADENCE" default:"60s" help:"How often an agent that holds work on an agent channel posts a status; after five times as long without a word it is presumed dead."`
 	RepomeshIntent string        `name:"repomesh-intent" env:"OPENINTENT_REPOMESH_INTENT" help:"Id of the intent in which agents meet that speak RepoMesh's protocol; without it, the server makes the intent repomesh at first use."`
@@ -84,12 +91,17 @@ type Config struct {
 	MaxSubscriptionsPerKey int64 `name:"max-subscriptions-per-key" env:"OPENINTENT_MAX_SUBSCRIPTIONS_PER_KEY" default:"10000" help:"How many subscriptions one API key may hold, approximately; 0 is no bound."`
 	MaxDocumentsPerKey     int64 `name:"max-documents-per-key" env:"OPENINTENT_MAX_DOCUMENTS_PER_KEY" default:"100000" help:"How many documents of channels one API key may hold, approximately; 0 is no bound."`
 
+	MaxSessionsPerKey int `name:"max-sessions-per-key" env:"OPENINTENT_MAX_SESSIONS_PER_KEY" default:"1000" help:"How many sessions of the web console one API key may have; one more ends the oldest."`
+
 	StopTimeout time.Duration `name:"stop-timeout" env:"OPENINTENT_STOP_TIMEOUT" default:"10s" help:"How long a stop may take before what still runs is cut off."`
 
 	Search bool `name:"search" env:"OPENINTENT_SEARCH" default:"true" negatable:"" help:"Whether to keep an index of messages' words for search; without it, searches are refused and the index is removed. Set it alike on all servers."`
 
 	Notifications          bool   `name:"notifications" env:"OPENINTENT_NOTIFICATIONS" default:"true" negatable:"" help:"Whether servers that share a PostgreSQL wake each other immediately; without it, each looks again every few seconds."`
 	WebhookAllowedNetworks string `name:"webhook-allowed-networks" env:"OPENINTENT_WEBHOOK_ALLOWED_NETWORKS" help:"Comma-separated networks, as 10.1.0.0/16, that webhooks may reach although they are private, loopback or otherwise reserved."`
+
+	MailRelay string `name:"mail-relay" env:"OPENINTENT_MAIL_RELAY" help:"Relay for mail to people's contacts, as smtp://USER:PASSWORD@HOST:587 (STARTTLS) or smtps://USER:PASSWORD@HOST (TLS); empty for no mail."`
+	MailFrom  string `name:"mail-from" env:"OPENINTENT_MAIL_FROM" help:"Address from which mail to people's contacts comes, as openintent@example.com; needed with a relay."`
 
 	ReadyFile string `name:"ready-file" env:"OPENINTENT_READY_FILE" help:"File to write once the server is ready, with its addresses and its process id as JSON; it is removed when the server stops."`
 
@@ -99,6 +111,8 @@ type Config struct {
 	UselessVariables []string `kong:"-"`
 	// Version is the program's version, for the log and for discovery.
 	Version string `kong:"-"`
+	// Commit is the commit that the program was built from.
+	Commit string `kong:"-"`
 	// Log is where the log is written; nil means standard error.
 	Log io.Writer `kong:"-"`
 
@@ -126,6 +140,7 @@ func DefaultConfig() Config {
 		OIDCAgentClaim:   "sub",
 		OIDCClockSkew:    30 * time.Second,
 		Doors:            "mcp,c2a,agent-channel,repomesh",
+		Console:          true,
 		StatusCadence:    time.Minute,
 		LogLevel:         "info",
 		LogFormat:        "auto",
@@ -145,6 +160,7 @@ func DefaultConfig() Config {
 		MaxTasksPerKey:         1_000_000,
 		MaxSubscriptionsPerKey: 10_000,
 		MaxDocumentsPerKey:     100_000,
+		MaxSessionsPerKey:      1000,
 
 		Search:        true,
 		Notifications: true,
@@ -173,6 +189,7 @@ func (c Config) validate() error {
 		{"OPENINTENT_MAX_STREAMS_PER_KEY", c.MaxStreamsPerKey > 0},
 		{"OPENINTENT_MAX_WAITS", c.MaxWaits > 0},
 		{"OPENINTENT_MAX_WAITS_PER_KEY", c.MaxWaitsPerKey > 0},
+		{"OPENINTENT_MAX_SESSIONS_PER_KEY", c.MaxSessionsPerKey > 0},
 		{"OPENINTENT_STOP_TIMEOUT", c.StopTimeout > 0},
 		{"OPENINTENT_STATUS_CADENCE", c.StatusCadence > 0},
 	} {
@@ -221,7 +238,7 @@ func (c Config) validate() error {
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		return errors.New("OPENINTENT_TLS_CERT and OPENINTENT_TLS_KEY belong together; set both or neither")
 	}
-	for _, check := range []func() error{c.checkClientNames, c.checkTokens, c.validateHosts, c.validateOrigins, c.validateDoors} {
+	for _, check := range []func() error{c.checkClientNames, c.checkTokens, c.checkPublicURL, c.checkMail, c.validateHosts, c.validateOrigins, c.validateDoors} {
 		if err := check(); err != nil {
 			return err
 		}

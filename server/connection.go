@@ -39,7 +39,7 @@ type connection struct {
 	in, out frameFollower
 
 	mutex sync.Mutex
-	open  map[uint32]*exchange
+	open  map[uint32]*wireCall
 	// active is when the last call began; before the first call, when the connection began.
 	active time.Time
 	// now is the time at which the current piece arrived or left.
@@ -53,7 +53,7 @@ type connection struct {
 }
 
 func newConnection(owner *connections, raw net.Conn) *connection {
-	c := &connection{Conn: raw, owner: owner, open: make(map[uint32]*exchange), active: time.Now()}
+	c := &connection{Conn: raw, owner: owner, open: make(map[uint32]*wireCall), active: time.Now()}
 	c.in.to, c.in.skip = inward{c}, prefaceBytes
 	c.out.to = outward{c}
 	return c
@@ -119,7 +119,7 @@ func (c *connection) forget(number uint32) {
 }
 
 // find returns the call of a stream, or nil.
-func (c *connection) find(number uint32) *exchange {
+func (c *connection) find(number uint32) *wireCall {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.open[number]
@@ -154,7 +154,7 @@ func (c inward) begin(number uint32) {
 	}
 	c.begun++
 	c.active = c.now
-	c.open[number] = &exchange{connection: c.connection, number: number, began: c.now}
+	c.open[number] = &wireCall{connection: c.connection, number: number, began: c.now}
 }
 
 func (c inward) carries(f frame, piece []byte) {

@@ -19,7 +19,7 @@ import (
 const overdueInterval = 5 * time.Second
 
 // connections is the set of the gRPC port's connections. It bounds what strangers and slow clients can make the
-// server hold; see memory.go, exchange.go and connection.go for the bounds.
+// server hold; see memory.go, wire_call.go and connection.go for the bounds.
 type connections struct {
 	memory    *memory
 	strangers *strangers
@@ -95,7 +95,7 @@ func (cs *connections) sweep(now time.Time) {
 }
 
 // overdue returns the calls to refuse and, if the connection is to be closed, the reason.
-func (c *connection) overdue(now time.Time) (slow []*exchange, over string) {
+func (c *connection) overdue(now time.Time) (slow []*wireCall, over string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if !c.known.Load() && len(c.open) == 0 && now.Sub(c.active) > strangerTimeout {
@@ -135,9 +135,9 @@ func (cs *connections) relieve(over *account) {
 
 // largest ends the account's call that holds most, and returns it; it returns nil when no call of the account holds
 // anything.
-func (cs *connections) largest(of *account) *exchange {
+func (cs *connections) largest(of *account) *wireCall {
 	for {
-		var found *exchange
+		var found *wireCall
 		var most int64
 		for _, c := range cs.list() {
 			c.mutex.Lock()
@@ -164,7 +164,7 @@ func (cs *connections) largest(of *account) *exchange {
 }
 
 // end records why a call is refused, and releases what its request holds.
-func (e *exchange) end(refusal *fault.Fault) {
+func (e *wireCall) end(refusal *fault.Fault) {
 	e.refusal.Store(refusal)
 	e.since, e.held = time.Time{}, 0
 	e.settle()
@@ -206,8 +206,8 @@ func (h handshake) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo
 	return c, known, nil
 }
 
-// exchangeOf returns the call of a context on its connection; nil for calls from within the process.
-func exchangeOf(ctx context.Context) *exchange {
+// wireCallOf returns the call of a context on its connection; nil for calls from within the process.
+func wireCallOf(ctx context.Context) *wireCall {
 	from, ok := peer.FromContext(ctx)
 	if !ok {
 		return nil

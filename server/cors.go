@@ -15,7 +15,7 @@ import (
 const corsMaxAge = 10 * time.Minute
 
 // exposedHeaders are the headers of answers that pages of other origins may read.
-var exposedHeaders = []string{"Allow", "ETag", "Link", "Location", "Retry-After", "WWW-Authenticate", removedHeader, "X-Request-Id"}
+var exposedHeaders = []string{"Allow", "ETag", "Link", "Location", "Retry-After", "WWW-Authenticate", removedHeader, causeHeader, "X-Request-Id"}
 
 // doorHeaders are the headers of the doors' protocols.
 var doorHeaders = []string{"Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id"}

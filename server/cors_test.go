@@ -55,7 +55,7 @@ func TestListedOriginsMayCallEveryRouteAndReadItsAnswer(t *testing.T) {
 	for _, path := range []string{"/v1/intents", "/healthz", "/docs", "/nowhere", "/v1/subscribe/channels/some"} {
 		got := asked(t, server.HTTP, http.MethodGet, path, server.HTTP, "Origin", console)
 		require.Equal(t, console, got.header.Get("Access-Control-Allow-Origin"), path)
-		require.Equal(t, "Allow, Etag, Link, Location, Retry-After, Www-Authenticate, X-Events-Removed-Through, X-Request-Id",
+		require.Equal(t, "Allow, Etag, Link, Location, Retry-After, Www-Authenticate, X-Events-Removed-Through, X-Openintent-Cause, X-Request-Id",
 			got.header.Get("Access-Control-Expose-Headers"))
 		require.Equal(t, "Origin", got.header.Get("Vary"))
 		require.Empty(t, got.header.Get("Access-Control-Allow-Credentials"))

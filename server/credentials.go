@@ -29,7 +29,7 @@ func (k *Keys) shown(ctx context.Context, md metadata.MD) (*apiKey, error) {
 			return key, err
 		}
 	}
-	return nil, errKeyUnknown
+	return nil, k.unreplaced.refusal(presented)
 }
 
 // credentialID returns the id of a caller that shows no key, by the name that somebody else vouches for. It is the same for all

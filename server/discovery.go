@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -35,8 +36,8 @@ var capabilities = []string{
 }
 
 // openDocuments returns the documents that the server publishes about itself, by path; reading them needs no key. doors are the names of
-// those that are open.
-func openDocuments(version string, doors []string) (map[string]http.Handler, error) {
+// those that are open, and console says whether there is one.
+func openDocuments(version string, doors []string, console bool) (map[string]http.Handler, error) {
 	rfcURLs := make([]string, 0, len(implementedRFCs))
 	compliance := make(map[string]string, len(implementedRFCs))
 	for _, number := range sortedKeys(implementedRFCs) {
@@ -71,15 +72,15 @@ func openDocuments(version string, doors []string) (map[string]http.Handler, err
 		"/.well-known/openintent.json":        discovery,
 		"/.well-known/openintent-compat.json": compatibility,
 		"/openapi.json":                       lateDocument(sync.OnceValues(func() (document, error) { return apiDocument(doors) })),
-		"/docs":                               document{"text/html; charset=utf-8", docsPage},
-		"/":                                   elsewhere("docs"),
+		"/docs":                               document{"text/html; charset=utf-8", docsPage, alwaysAsked},
+		"/":                                   entrance{console: console},
 	}, nil
 }
 
 // serverConfig is what callers may know about the server's settings.
 var serverConfig = document{"application/json", []byte(
 	`{"protocol_version":"` + protocolVersion + `","suspension":{"default_retry_policy":null}}`,
-)}
+), alwaysAsked}
 
 // docsPage renders /openapi.json. It loads nothing from elsewhere.
 //
@@ -90,7 +91,12 @@ var docsPage []byte
 type document struct {
 	contentType string
 	text        []byte
+	// kept says how long clients may keep it, as Cache-Control.
+	kept string
 }
+
+// alwaysAsked has clients ask each time whether they still have the document as it is.
+const alwaysAsked = "no-cache"
 
 // lateDocument is a document that takes so long to make that this waits until somebody asks for it.
 type lateDocument func() (document, error)
@@ -104,16 +110,22 @@ func (d lateDocument) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	made.ServeHTTP(w, r)
 }
 
-// elsewhere leads GET and HEAD to another path, seen from the own one.
-type elsewhere string
+// entrance leads people to the console, if there is one, and everybody else to the documents.
+type entrance struct{ console bool }
 
-func (e elsewhere) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (e entrance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		refuseMethod(w, http.MethodGet, http.MethodHead)
 		return
 	}
-	w.Header().Set("Location", string(e))
+	// The way is relative, so that it is right behind a proxy that serves this under a path.
+	way := "docs"
+	if e.console && strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/html") {
+		way = "console"
+	}
+	w.Header().Set("Location", way)
 	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Add("Vary", "Accept")
 	w.WriteHeader(http.StatusFound)
 }
 
@@ -122,7 +134,7 @@ func jsonDocument(value any) (document, error) {
 	if err != nil {
 		return document{}, fmt.Errorf("writing a discovery document: %w", err)
 	}
-	return document{"application/json", text}, nil
+	return document{"application/json", text, alwaysAsked}, nil
 }
 
 // ServeHTTP answers with the text.
@@ -132,7 +144,7 @@ func (d document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", d.contentType)
-	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("Cache-Control", d.kept)
 	_, _ = w.Write(d.text)
 }
 

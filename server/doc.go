@@ -24,7 +24,8 @@
 //  4. While the server stops, new calls are refused with UNAVAILABLE.
 //  5. The API key and the agent name become a caller.Caller in the context. Keys are those of the configuration (keys.go) and
 //     those of the database as this server remembers them (stored_keys.go). A token of an identity provider (tokens.go) and a
-//     client's certificate (certificates.go) count as keys. A call that waits ends when its key is removed or expires. A
+//     client's certificate (certificates.go) count as keys. A client of the door for MCP that shows none of these is told which
+//     provider has tokens (protected_resource.go). A call that waits ends when its key is removed or expires. A
 //     read-only key may call only what policy.go says reads.
 //  6. The headers If-Match and Idempotency-Key become the request's fields. No text of it may have U+0000 (zero.go).
 //  7. The request is validated by the rules in its proto.
@@ -32,6 +33,9 @@
 //     place: toStatus.
 //
 // On both faces, steps 1 to 5 happen before the request is read. For gRPC, earlyRegistrar arranges that.
+//
+// An exchange (exchange.go) carries many calls on one stream. Each of them goes these steps, too; only who calls was found out when the stream
+// began (carrier.go).
 //
 // # How much memory others can make the server use
 //

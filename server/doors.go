@@ -22,6 +22,7 @@ import (
 	"openintent/doors/repomesh"
 	"openintent/internal/caller"
 	"openintent/internal/fault"
+	"openintent/reach"
 )
 
 // door is a way in for agents that speak another protocol, as the server sees it: it answers requests, and it puts refusals of
@@ -89,6 +90,9 @@ type doorway struct {
 	doors  map[string]openDoor
 	wide   []openDoor
 	limits limits
+	here   *reach.Here
+	// resource tells clients of the door for MCP where to get a token; nil if nothing gives any.
+	resource *protectedResource
 	// origins are those whose pages may come in, beside the host's own.
 	origins []string
 	// inside counts the requests that doors are serving. The HTTP server does not wait for those that became WebSockets.
@@ -101,15 +105,16 @@ type openDoor struct {
 	name, path string
 }
 
-func newDoorway(g *gateway, connection grpc.ClientConnInterface, limits limits, cfg Config) *doorway {
-	d := &doorway{gateway: g, doors: make(map[string]openDoor), limits: limits, origins: cfg.corsOrigins()}
+func newDoorway(g *gateway, connection grpc.ClientConnInterface, limits limits, here *reach.Here, cfg Config) *doorway {
+	d := &doorway{gateway: g, doors: make(map[string]openDoor), limits: limits, here: here, origins: cfg.corsOrigins()}
 	for _, name := range cfg.doors() {
-		made := openDoor{doorMakers[name](connection, g.options, cfg), name, pathOfDoor(name)}
+		made := openDoor{doorMakers[name](throughDoor{connection}, g.options, cfg), name, pathOfDoor(name)}
 		d.doors[made.path] = made
 		if widePaths[name] != "" {
 			d.wide = append(d.wide, made)
 		}
 	}
+	d.resource = newProtectedResource(cfg, d.doors)
 	return d
 }
 
@@ -118,14 +123,20 @@ func newDoorway(g *gateway, connection grpc.ClientConnInterface, limits limits, 
 var errDoorOrigin = fault.New(fault.Denied, "ORIGIN_NOT_ALLOWED",
 	"This door answers no pages of other origins; add the origin to OPENINTENT_CORS_ORIGINS of the server.")
 
-// serve answers a request if its path is that of a door, and reports whether it is.
+// serve answers a request if its path is that of a door, or of what a door says about itself, and reports whether it is.
 func (d *doorway) serve(w *trackedWriter, r *http.Request) bool {
 	if d == nil {
 		return false
 	}
+	if d.resource.serve(w, r) {
+		return true
+	}
 	through, ok := d.at(r.URL.Path)
 	if !ok {
 		return false
+	}
+	if through.name == mcpDoor {
+		w.challenge = d.resource.challenge(r)
 	}
 	r = r.WithContext(peer.NewContext(r.Context(), clientOf(r)))
 	who, leave, err := d.admit(w, r)
@@ -144,7 +155,9 @@ func (d *doorway) serve(w *trackedWriter, r *http.Request) bool {
 		r, end = spans.beginDoor(through.name, w, r)
 		defer end()
 	}
-	ctx := doors.WithWaits(doors.WithMemory(r.Context(), w), doorWaits{d.limits.waits, who})
+	paths := doorPaths{d.here, who.Agent}
+	ctx := doors.WithPaths(doors.WithMemory(reach.Unheard(r.Context()), w), paths)
+	ctx = doors.WithWaits(ctx, doorWaits{d.limits.waits, who, paths})
 	through.ServeHTTP(w, r.WithContext(ctx))
 	d.count(through.name, w.status)
 	return true

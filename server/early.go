@@ -35,9 +35,9 @@ func (i *interceptors) early(fullMethod string, handler grpc.MethodHandler) grpc
 	return func(
 		service any, ctx context.Context, read func(any) error, _ grpc.UnaryServerInterceptor,
 	) (any, error) {
-		var exchange *exchange
+		var wire *wireCall
 		response, err := i.one(ctx, fullMethod, func(ctx context.Context, call *call) (any, error) {
-			exchange = call.exchange
+			wire = call.wire
 			return handler(service, ctx, func(request any) error {
 				if err := read(request); err != nil {
 					return err
@@ -45,17 +45,17 @@ func (i *interceptors) early(fullMethod string, handler grpc.MethodHandler) grpc
 				return i.prepare(ctx, call, request)
 			}, nil)
 		})
-		if err != nil || exchange == nil {
+		if err != nil || wire == nil {
 			return response, err
 		}
-		return unaryAnswer{response, exchange}, nil
+		return unaryAnswer{response, wire}, nil
 	}
 }
 
 // unaryAnswer is a response on its way to the wire.
 type unaryAnswer struct {
 	response any
-	exchange *exchange
+	wire     *wireCall
 }
 
 // answerCodec is gRPC's own codec, which also reports to a call how large its answer is.
@@ -96,9 +96,9 @@ func (c answerCodec) Marshal(value any) (mem.BufferSlice, error) {
 		return c.CodecV2.Marshal(value)
 	}
 	data, err := c.marshal(given.response)
-	if err == nil && !given.exchange.answer(int64(data.Len())) {
+	if err == nil && !given.wire.answer(int64(data.Len())) {
 		data.Free()
-		given.exchange.refuse(errAnswersHeld)
+		given.wire.refuse(errAnswersHeld)
 		return nil, errAnswersHeld
 	}
 	return data, err

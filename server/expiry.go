@@ -3,13 +3,15 @@ package server
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"openintent/internal/fault"
 )
 
-// expiries ends waits and streams that began under a token or a certificate, when that is over.
+// expiries ends waits and streams that began under a token, a certificate or a session of the console, when that is over.
 type expiries struct {
 	mutex   sync.Mutex
 	lasting map[*lastingCall]struct{}
@@ -27,7 +29,7 @@ func (e *expiries) watch(key *apiKey, cancel context.CancelCauseFunc) (forget fu
 		return func() {}
 	}
 	forgetKey := context.AfterFunc(key.valid, func() { cancel(context.Cause(key.valid)) })
-	if key.over == nil {
+	if key.over == nil && key.session == "" {
 		return func() { forgetKey() }
 	}
 	call := &lastingCall{key, cancel}
@@ -50,8 +52,32 @@ func (e *expiries) end(now time.Time) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	for call := range e.lasting {
-		if call.key.expired(now) {
+		if call.key.over != nil && call.key.expired(now) {
 			call.cancel(call.key.over)
+		}
+	}
+}
+
+// sessions returns the ids of the sessions under which calls last.
+func (e *expiries) sessions() []string {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	ids := make(map[string]bool)
+	for call := range e.lasting {
+		if call.key.session != "" {
+			ids[call.key.session] = true
+		}
+	}
+	return slices.Collect(maps.Keys(ids))
+}
+
+// endSessions ends the calls under sessions with these ids.
+func (e *expiries) endSessions(ids ...string) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	for call := range e.lasting {
+		if call.key.session != "" && slices.Contains(ids, call.key.session) {
+			call.cancel(errSessionEnded)
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	pages "openintent/console"
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/internal/caller"
 	"openintent/internal/fault"
@@ -32,6 +33,8 @@ type gatewayOptions struct {
 	MaxBodyBytes int64
 	// Doors are the names of the doors that are open, for discovery.
 	Doors []string
+	// Console says whether the web console's pages are served.
+	Console bool
 	// Version is the program's version, for discovery.
 	Version string
 	// Logger receives panics and the refusals that no interceptor sees; nil means no log.
@@ -56,7 +59,7 @@ type identity interface {
 // callHeaders are the headers that a call can carry. They become metadata under the same names in lower case.
 var callHeaders = []string{
 	"X-Api-Key", "Authorization", "X-Agent-Id", "Idempotency-Key", "If-Match", "Traceparent", "X-Openintent-Compat",
-	"X-Request-Id",
+	"X-Openintent-Wake", "X-Openintent-Door", "X-Request-Id",
 }
 
 // gateway is the REST face: it turns requests into calls on the in-process connection.
@@ -69,6 +72,10 @@ type gateway struct {
 	streams *eventStreams
 	// doors are the ways in for other protocols on this port; nil means none.
 	doors *doorway
+	// pages are those of the web console; nil means none.
+	pages *pages.Pages
+	// console knows who is signed in at the web console; nil means nobody can be.
+	console *signingIn
 }
 
 // newGateway makes the REST face, which calls the services over a connection.
@@ -83,7 +90,7 @@ func newGateway(connection *inProcess, options gatewayOptions) (*gateway, error)
 	if err != nil {
 		return nil, err
 	}
-	documents, err := openDocuments(options.Version, options.Doors)
+	documents, err := openDocuments(options.Version, options.Doors, options.Console)
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +99,11 @@ func newGateway(connection *inProcess, options gatewayOptions) (*gateway, error)
 		routes:  table,
 		open:    documents,
 		streams: newEventStreams(connection, options.Streams),
+	}
+	if options.Console {
+		if g.pages, err = pages.New(); err != nil {
+			return nil, err
+		}
 	}
 	installQueryParser()
 	g.mux = runtime.NewServeMux(
@@ -132,6 +144,10 @@ func registerServices(mux *runtime.ServeMux, connection grpc.ClientConnInterface
 		openintentv1.RegisterReactionServiceHandlerClient(ctx, mux, openintentv1.NewReactionServiceClient(connection)),
 		openintentv1.RegisterLeaseServiceHandlerClient(ctx, mux, openintentv1.NewLeaseServiceClient(connection)),
 		openintentv1.RegisterSearchServiceHandlerClient(ctx, mux, openintentv1.NewSearchServiceClient(connection)),
+		openintentv1.RegisterConcernServiceHandlerClient(ctx, mux, openintentv1.NewConcernServiceClient(connection)),
+		openintentv1.RegisterContactServiceHandlerClient(ctx, mux, openintentv1.NewContactServiceClient(connection)),
+		openintentv1.RegisterReachServiceHandlerClient(ctx, mux, openintentv1.NewReachServiceClient(connection)),
+		openintentv1.RegisterServerServiceHandlerClient(ctx, mux, openintentv1.NewServerServiceClient(connection)),
 		openintentv1.RegisterInviteServiceHandlerClient(ctx, mux, openintentv1.NewInviteServiceClient(connection)),
 		openintentv1.RegisterMessageServiceHandlerClient(ctx, mux, openintentv1.NewMessageServiceClient(connection)),
 	)
@@ -177,7 +193,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		document.ServeHTTP(tracked, r)
 		return
 	}
-	if g.doors.serve(tracked, r) {
+	if g.doors.serve(tracked, r) || g.console.serve(tracked, r) || g.servePage(tracked, r) {
 		return
 	}
 	if !strings.HasPrefix(path, "/v1/") {
@@ -187,7 +203,11 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	route, escapedID, isStream := findEventRoute(path)
 	r = r.WithContext(peer.NewContext(r.Context(), clientOf(r)))
 	call := &restCall{path: written}
-	_, md, err := g.identify(r, call)
+	var md metadata.MD
+	r, err := g.console.enter(r)
+	if err == nil {
+		_, md, err = g.identify(r, call)
+	}
 	tracked.account = call.account
 	switch {
 	case err != nil && isStream:
@@ -362,11 +382,16 @@ type trackedWriter struct {
 	begun   bool
 	// status is the answer's HTTP status once it has begun.
 	status int
+	// challenge says, in place of the usual words, how to prove who one is; empty for these.
+	challenge string
 }
 
 // WriteHeader begins the answer.
 func (w *trackedWriter) WriteHeader(status int) {
 	w.begun, w.status = true, status
+	if status == http.StatusUnauthorized && w.challenge != "" {
+		w.Header().Set("WWW-Authenticate", w.challenge)
+	}
 	w.ResponseWriter.WriteHeader(status)
 }
 

@@ -15,8 +15,8 @@ const (
 	maxStreamsPerConnection = 10_000
 	// After quietFor without traffic, the server asks a client whether it lives; answerWithin is how long the reply
 	// may take. So the streams of a client that has vanished end within the sum of both.
-	quietFor     = 30 * time.Second
-	answerWithin = 10 * time.Second
+	quietFor     = 10 * time.Second
+	answerWithin = 5 * time.Second
 	// leastPingInterval is how often a client may ask the server the same. Clients behind proxies do that to keep
 	// quiet streams alive.
 	leastPingInterval = 10 * time.Second

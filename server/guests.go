@@ -26,6 +26,8 @@ var (
 type guestRoom interface {
 	// Join takes a name for a guest, and makes the guest a member of the invite's channel.
 	Join(ctx context.Context, invite *keys.Key, agent string) error
+	// ChannelName returns the name of the invite's channel.
+	ChannelName(ctx context.Context, invite *keys.Key) (string, error)
 }
 
 // guest returns the invite and the name of the guest that calls with it, and lets in a guest that comes for the first time. A name

@@ -47,12 +47,15 @@ func everyRoute(t *testing.T) (all [][2]string) {
 	for _, route := range eventRoutes {
 		all = append(all, [2]string{http.MethodGet, route.before + "some" + route.after})
 	}
-	documents, err := openDocuments("", nil)
+	documents, err := openDocuments("", nil, false)
 	require.NoError(t, err)
 	for path := range documents {
 		all = append(all, [2]string{http.MethodGet, path}, [2]string{http.MethodHead, path})
 	}
 	for path := range healthRoutes(t.Context(), nil, nil, newMetrics()) {
+		all = append(all, [2]string{http.MethodGet, path})
+	}
+	for _, path := range []string{resourcePath, resourcePath + "/mcp"} {
 		all = append(all, [2]string{http.MethodGet, path})
 	}
 	return append(all, [2]string{http.MethodGet, "/v1/server/config"}, [2]string{http.MethodGet, "/v1/nowhere"},

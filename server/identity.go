@@ -46,11 +46,7 @@ func (k *Keys) Identify(ctx context.Context, md metadata.MD) (caller.Caller, err
 
 // identify does what Identify does, and also returns the key.
 func (k *Keys) identify(ctx context.Context, md metadata.MD) (caller.Caller, *apiKey, error) {
-	key, err := k.shown(ctx, md)
-	if err != nil {
-		return caller.Caller{}, nil, err
-	}
-	named, err := namedAgent(md)
+	key, named, err := k.keyAndName(ctx, md)
 	if err != nil {
 		return caller.Caller{}, nil, err
 	}
@@ -71,7 +67,7 @@ func (k *Keys) identify(ctx context.Context, md metadata.MD) (caller.Caller, *ap
 		KeyRoles:      key.roles,
 		Scope:         key.scope,
 		ReadOnly:      key.readOnly,
-		Human:         key.human,
+		Relayed:       isRelayed(ctx, md),
 		Quota:         key.quota,
 		Compatibility: compatibility || key.compatibility,
 		TraceID:       traceID(md),
@@ -87,10 +83,23 @@ func (k *Keys) identify(ctx context.Context, md metadata.MD) (caller.Caller, *ap
 	case !slices.Contains(key.agents, named):
 		return caller.Caller{}, nil, errAgentNotBound
 	}
+	who.Human = key.human && !who.IsOperator
 	if err := key.checkName(who.Agent); err != nil {
 		return caller.Caller{}, nil, err
 	}
 	return who, key, nil
+}
+
+// keyAndName returns the key of a call and the agent that it names: those of the console's session, or those in the metadata.
+func (k *Keys) keyAndName(ctx context.Context, md metadata.MD) (key *apiKey, named string, err error) {
+	if person := signedInOf(ctx); person != nil {
+		named, err = person.acts(md)
+		return person.key, named, err
+	}
+	if key, err = k.shown(ctx, md); err == nil {
+		named, err = namedAgent(md)
+	}
+	return key, named, err
 }
 
 // presentedKey returns the key that the call carries. The key may appear under both names, and repeatedly, if it is
@@ -156,6 +165,14 @@ func asksForCompatibility(md metadata.MD) (bool, error) {
 		return false, fault.BadField("X-OpenIntent-Compat", `must be "sdk"; leave it out for the RFC's own form`)
 	}
 	return len(values) > 0, nil
+}
+
+// relayedHeaders are those with which programs say that they make a call for a model. What they are set to does not count.
+var relayedHeaders = []string{"x-openintent-wake", "x-openintent-door"}
+
+// isRelayed reports whether a call came through a door, or says that a program makes it for a model.
+func isRelayed(ctx context.Context, md metadata.MD) bool {
+	return cameThroughDoor(ctx) || slices.ContainsFunc(relayedHeaders, func(name string) bool { return len(md.Get(name)) > 0 })
 }
 
 // traceID returns the trace of a traceparent of the form 00-<trace>-<span>-<flags>, or "". Tracing is never a reason

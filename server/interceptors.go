@@ -14,6 +14,7 @@ import (
 
 	"openintent/internal/caller"
 	"openintent/internal/fault"
+	"openintent/reach"
 )
 
 var (
@@ -44,6 +45,8 @@ type interceptors struct {
 	public    *publicStreams
 	memory    *memory
 	scopes    scopes
+	// here keeps the paths to agents; nil in tests.
+	here *reach.Here
 	// names are those of a gRPC port on loopback; nil when every name is served.
 	names *ownNames
 	// stopping is cancelled when the server begins to stop.
@@ -99,7 +102,7 @@ func (i *interceptors) one(
 		}
 	}()
 	response, err = answer(ctx, call)
-	return response, i.keys.orEnded(call.key, causeOf(ctx, call.exchange.cause(err)))
+	return response, i.keys.orEnded(call.key, causeOf(ctx, call.wire.cause(err)))
 }
 
 // stream handles a streaming call; its requests are prepared as the service receives them. For a request that breaks
@@ -122,8 +125,13 @@ func (i *interceptors) stream(
 	}
 	defer leave()
 	prepare := func(request any) error { return i.prepare(ctx, call, request) }
-	err = handler(service, &preparedStream{ServerStream: stream, ctx: ctx, prepare: prepare})
-	return i.keys.orEnded(call.key, causeOf(ctx, call.exchange.cause(err)))
+	if call.method.carries {
+		prepare = func(any) error { return nil } // each call that it carries is prepared by itself
+	}
+	prepared := newPreparedStream(ctx, stream, prepare)
+	defer prepared.end()
+	err = handler(service, prepared)
+	return i.keys.orEnded(call.key, causeOf(ctx, call.wire.cause(err)))
 }
 
 // enter counts a stream, or refuses it when there are too many.
@@ -132,23 +140,6 @@ func (i *interceptors) enter(ctx context.Context, call *call) (leave func(), _ e
 		return i.public.enter(ctx)
 	}
 	return i.limits.streams.enter(ctx)
-}
-
-// preparedStream is a stream whose requests are checked and whose context carries the caller.
-type preparedStream struct {
-	grpc.ServerStream
-	ctx     context.Context
-	prepare func(request any) error
-}
-
-func (s *preparedStream) Context() context.Context { return s.ctx }
-
-func (s *preparedStream) RecvMsg(request any) (err error) {
-	defer fault.Recover(&err) // a service may receive on a goroutine of its own
-	if err := s.ServerStream.RecvMsg(request); err != nil {
-		return err
-	}
-	return s.prepare(request)
 }
 
 // admit decides whether the call may run, and who its caller is. The returned context carries the caller. For a call
@@ -166,25 +157,32 @@ func (i *interceptors) admit(ctx context.Context, call *call) (_ context.Context
 	}
 	var key *apiKey // nil for callers that need none
 	if call.method.access == public {
-		i.reach(ctx, call, "")
+		i.assign(ctx, call, "")
 	} else {
 		if i.stopping.Err() != nil {
 			return nil, nil, call.stopped()
 		}
 		var who caller.Caller
 		var err error
-		if who, key, err = i.keys.identify(ctx, call.headers); err != nil {
+		if carrier := carrierOf(ctx); carrier != nil {
+			who, key = carrier.who, carrier.key
+		} else if who, key, err = i.keys.identify(ctx, call.headers); err != nil {
 			return nil, nil, err
 		}
 		if key.readOnly && call.method.effect != reads {
 			return nil, nil, errKeyReadOnly
 		}
 		call.agent, call.traceID, call.scope = who.Agent, who.TraceID, who.Scope
-		if err := i.reach(ctx, call, who.KeyID).admit(); err != nil {
+		account := i.assign(ctx, call, who.KeyID)
+		if err := account.admit(); err != nil {
 			return nil, nil, err
 		}
+		ctx = i.hear(ctx, call, who, account)
 		if call.method.effect == writes && call.method.free == "" {
 			who.Account = who.Quota.Account()
+		}
+		if call.method.carries {
+			ctx = context.WithValue(ctx, carrierKey{}, &carrier{who: who, key: key, connection: ctx})
 		}
 		ctx = caller.NewContext(ctx, who)
 	}
@@ -209,13 +207,13 @@ func isCompressed(ctx context.Context) bool {
 	return compression != "" && compression != encoding.Identity
 }
 
-// reach assigns the call, on its connection, to the account of its caller's key.
-func (i *interceptors) reach(ctx context.Context, call *call, keyID string) *account {
+// assign gives the call, on its connection, to the account of its caller's key.
+func (i *interceptors) assign(ctx context.Context, call *call, keyID string) *account {
 	account := i.memory.account(keyID)
-	if call.exchange = exchangeOf(ctx); call.exchange != nil {
+	if call.wire = wireCallOf(ctx); call.wire != nil {
 		stream, _ := grpc.ServerTransportStreamFromContext(ctx).(statusWriter)
-		call.exchange.reach(account, stream, !call.method.manyRequests)
-		if connection := call.exchange.connection; keyID != "" && !connection.known.Load() {
+		call.wire.arrive(account, stream, !call.method.manyRequests)
+		if connection := call.wire.connection; keyID != "" && !connection.known.Load() {
 			connection.known.Store(true)
 			connection.unknown.leave()
 		}

@@ -14,10 +14,12 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/sync/singleflight"
 
 	"openintent/agents"
 	"openintent/internal/caller"
 	"openintent/keys"
+	"openintent/sessions"
 )
 
 // DevelopmentKey is the documented key that a server without configured keys accepts on loopback.
@@ -31,7 +33,13 @@ type Keys struct {
 	// tokens and certificates prove who calls as keys do; nil if they are not configured.
 	tokens       *tokens
 	certificates *certificates
-	// expiries end what lasts under a token or a certificate.
+	// unreplaced refuses unknown keys; nil says nothing in a log.
+	unreplaced *unreplacedKeys
+	// sessions are those of the console; nil without a console.
+	sessions *sessions.Service
+	// renewals lets calls of one session share what an identity provider says anew.
+	renewals singleflight.Group
+	// expiries end what lasts under a token, a certificate or a session.
 	expiries expiries
 
 	fixed []apiKey
@@ -50,6 +58,8 @@ type apiKey struct {
 	id string
 	// subject is that of a token or a certificate (caller.Caller).
 	subject string
+	// session is the id of the console's session that has this key; "" without one.
+	session string
 	keySettings
 	quota *caller.Quota
 
@@ -76,7 +86,7 @@ type keySettings struct {
 	// roles are the roles that the key's agents may take; caller.AnyRole among them stands for all roles.
 	roles         []string
 	compatibility bool
-	// readOnly keys may change nothing, and a human key is a person's; a configured key is neither.
+	// readOnly keys may change nothing, which no configured key is. A human key is a person's, who has one agent's name.
 	readOnly, human bool
 	// scope is where the key works; nil is everywhere.
 	scope *caller.Scope
@@ -251,7 +261,7 @@ func makeKey(secret string, settings keySettings) (apiKey, error) {
 }
 
 // keyFields are the fields that a mapping in the key file may have.
-const keyFields = "key, agents, roles, intents, channels, sdk, messages_per_second, bytes_per_second, rows_per_second, stored_bytes_per_second"
+const keyFields = "key, agents, roles, intents, channels, sdk, human, messages_per_second, bytes_per_second, rows_per_second, stored_bytes_per_second"
 
 // keyFileItem is one item of the key file: the short form as a string, or a mapping.
 type keyFileItem struct {
@@ -262,7 +272,8 @@ type keyFileItem struct {
 	Intents  []string `yaml:"intents"`
 	Channels []string `yaml:"channels"`
 
-	SDK bool `yaml:"sdk"`
+	SDK   bool `yaml:"sdk"`
+	Human bool `yaml:"human"`
 
 	MessagesPerSecond *int64 `yaml:"messages_per_second"`
 	BytesPerSecond    *int64 `yaml:"bytes_per_second"`
@@ -309,16 +320,19 @@ func parseKeyFileItem(item *yaml.Node) (apiKey, error) {
 	}
 	var fields keyFileItem
 	if err := item.Decode(&fields); err != nil {
-		return apiKey{}, errors.New("key is a string, agents, roles, intents and channels are lists of strings, sdk is true or false, " +
+		return apiKey{}, errors.New("key is a string, agents, roles, intents and channels are lists of strings, sdk and human are true or false, " +
 			"messages_per_second, bytes_per_second, rows_per_second and stored_bytes_per_second are whole numbers")
 	}
 	settings := keySettings{
-		roles: fields.Roles, compatibility: fields.SDK, scope: caller.NewScope(fields.Intents, fields.Channels),
+		roles: fields.Roles, compatibility: fields.SDK, human: fields.Human, scope: caller.NewScope(fields.Intents, fields.Channels),
 	}
 	if fields.Agents != nil {
 		if settings.agents = *fields.Agents; len(settings.agents) == 0 {
 			return apiKey{}, errors.New("agents is empty; name one, or leave agents out for a key that is not bound")
 		}
+	}
+	if settings.human && len(settings.agents) != 1 {
+		return apiKey{}, errors.New("human is true for the key of a person, who has one agent's name; list exactly one agent")
 	}
 	settings.rates = ownRates{fields.MessagesPerSecond, fields.BytesPerSecond, fields.RowsPerSecond, fields.StoredBytesPerSecond}
 	if err := settings.rates.check(); err != nil {

@@ -150,13 +150,16 @@ func TestKeyFile(t *testing.T) {
 - key: unbound
   roles: []
   sdk: true
+- key: hers
+  agents: [ann]
+  human: true
 - key: any
   roles: ["*"]
 - some;roles=a|b
 `)
 	keys, err := LoadKeys("listed", path)
 	require.NoError(t, err)
-	require.Equal(t, 7, keys.Count(), "the list and the file add up")
+	require.Equal(t, 8, keys.Count(), "the list and the file add up")
 	require.Equal(t, []string{"agent-a", "agent-b"}, keys.find("short").agents)
 	require.Empty(t, keys.find("short").roles, "no role at all")
 	require.Equal(t, []string{"agent-c"}, keys.find("has=equals,and,commas").agents)
@@ -165,6 +168,8 @@ func TestKeyFile(t *testing.T) {
 	require.Equal(t, []string{"*"}, keys.find("any").roles)
 	require.Equal(t, []string{"a", "b"}, keys.find("some").roles)
 	require.True(t, keys.find("unbound").compatibility)
+	require.True(t, keys.find("hers").human)
+	require.False(t, keys.find("unbound").human || keys.find("some").human)
 }
 
 func TestBadKeyFilesAreRefusedWithoutShowingKeys(t *testing.T) {
@@ -173,12 +178,15 @@ func TestBadKeyFilesAreRefusedWithoutShowingKeys(t *testing.T) {
 		{"secret1: x", "not a YAML list"},
 		{"- secret1\n- [", "not a YAML list"},
 		{"[]", "holds no keys"},
+		{"- key: secret1\n  human: true", "list exactly one agent"},
+		{"- key: secret1\n  human: true\n  agents: [a, b]", "list exactly one agent"},
+		{"- key: secret1\n  human: please\n  agents: [a]", "sdk and human are true or false"},
 		{"- secret1\n- secret1", "configured twice"},
 		{"- secret1\n- [secret1]", "line 2: a key is a string or a mapping"},
 		{"- key: secret1\n  agent: a", `line 1: "agent" is unknown`},
 		{"- key: secret1\n  agents: a", "agents, roles, intents and channels are lists"},
 		{"- key: secret1\n  agents: []", "agents is empty"},
-		{"- key: secret1\n  sdk: perhaps", "sdk is true or false"},
+		{"- key: secret1\n  sdk: perhaps", "sdk and human are true or false"},
 		{"- key: secret1\n  messages_per_second: -1", "must not be negative"},
 		{"- key: secret1\n  bytes_per_second: few", "are whole numbers"},
 		{"- agents: [a]", "the key is empty"},

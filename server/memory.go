@@ -8,6 +8,7 @@ import (
 	"weak"
 
 	"openintent/internal/fault"
+	"openintent/reach"
 )
 
 // These bound the memory that requests take while they arrive, and that answers take until their clients have read
@@ -60,6 +61,8 @@ type account struct {
 	of *memory
 	// share is how many bytes its requests may take.
 	share int64
+	// heard is where the last agent that called with the key notes its time.
+	heard atomic.Pointer[reach.Heard]
 }
 
 // newMemory makes the counters for a server that accepts messages of at most largestMessage bytes.

@@ -148,7 +148,7 @@ func (m *metrics) watchSearch(progress func() (behind, indexed int64)) {
 	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "openintent_search_behind_entries",
-			Help: "Entries of logs that the search index lacked when this server last looked; 0 at servers that do not fill it.",
+			Help: "Entries of logs that are searched which the search index lacked when this server last looked; 0 at servers that do not fill it.",
 		}, func() float64 { behind, _ := progress(); return float64(behind) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "openintent_search_indexed_total",

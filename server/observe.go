@@ -39,8 +39,8 @@ type call struct {
 	name      string
 	streaming bool
 	began     time.Time
-	// exchange is the call on its connection; nil until the caller is known, and for calls from within the process.
-	exchange *exchange
+	// wire is the call on its connection; nil until the caller is known, and for calls from within the process.
+	wire *wireCall
 	// agent and traceID are set once the caller is known.
 	agent   string
 	traceID string

@@ -33,6 +33,8 @@ var streamKeys = map[string]string{
 	"correlation_id": "Only responses to this request, and no logged events.",
 	"include": "What to deliver beside messages and events, separated by commas: `annotations` or `attention`. Each annotation is an event " +
 		"named after its type; its data is the annotation with `intent_id` and `channel_name`.",
+	"probes": "`true` takes part in probes: an event `probe` asks the client to confirm its `probe_id` by " +
+		"`POST /v1/agents/{agent_id}/probe/{probe_id}`.",
 	"max_outstanding": "How many deliveries may be unacknowledged at the same time, 1 to 1,000; 100 when absent.",
 }
 
@@ -107,6 +109,10 @@ func (route *eventRoute) otherEvents(logged protoreflect.MessageDescriptor) []op
 			Texts: []string{"reason"},
 		},
 		{Name: errorEvent, Schema: openapi.Problem},
+		{
+			Name: probeName, Schema: "StreamedProbe", Description: "A probe, on streams that take part: confirm it.",
+			Texts: []string{"probe_id"},
+		},
 	}
 	switch {
 	case route.messagesOnly:

@@ -176,14 +176,14 @@ func TestTheAPIDocumentSaysWhatTheServerDoes(t *testing.T) {
 
 func TestTheAPIDocumentHasTheStreams(t *testing.T) {
 	api := readAPIDocument(t)
-	subscribed := []string{lastEventKey, "event_types", "message_type", "correlation_id", "include"}
+	subscribed := []string{lastEventKey, "event_types", "message_type", "correlation_id", "include", "probes"}
 	for path, keys := range map[string][]string{
 		"/v1/subscribe/channels/{channel_id}":           subscribed,
 		"/v1/subscribe/intents/{intent_id}":             subscribed,
 		"/v1/intents/{intent_id}/subscribe":             subscribed,
 		"/v1/subscribe/agents/{agent_id}":               subscribed,
 		"/v1/agents/{agent_id}/subscribe":               subscribed,
-		"/v1/subscribe/subscriptions/{subscription_id}": {lastEventKey, "max_outstanding"},
+		"/v1/subscribe/subscriptions/{subscription_id}": {lastEventKey, "max_outstanding", "probes"},
 	} {
 		stream := api.Paths[path]["get"]
 		require.Equal(t, keys, stream.parameters("query"), path)

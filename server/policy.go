@@ -44,6 +44,10 @@ type policy struct {
 	// free says why a call that writes is not charged for what it stores: it cannot make anything grow, and must not be refused because
 	// the key has stored much. "" for a call that is charged.
 	free string
+	// carries marks a stream whose requests are calls of their own, which are admitted one by one under the identity of the stream.
+	carries bool
+	// hears marks a call by which its caller may hear of messages, so that it may be a path to that agent.
+	hears bool
 	// waits marks a call that may last as long as its client likes. When the server stops, it ends such a call
 	// immediately; every other call runs to its end.
 	waits bool
@@ -54,6 +58,9 @@ const (
 	isAlive    = "it rewrites one row that is there, and says that its caller lives"
 	isConsumer = "it notes how far a consumer has come in what others sent; there is one row at most for each subscription and message"
 	freesOnly  = "it marks or removes one row, and makes room"
+	isProof    = "it rewrites a contact that is there, of which a name has five"
+	isAsked    = "it stores nothing"
+	carriesAll = "each call that it carries is charged for what that stores"
 )
 
 // policies lists every method. A method that is missing here is refused, and a test fails.
@@ -98,6 +105,16 @@ var policies = map[string]policy{
 	openintentv1.AgentService_AllowSender_FullMethodName:        {access: anyCaller, effect: writes, free: freesOnly, place: outside},
 	openintentv1.AgentService_ListRefusedSenders_FullMethodName: {access: anyCaller, effect: reads, place: outside},
 
+	openintentv1.ReachService_GetReach_FullMethodName:     {access: anyCaller, effect: reads, place: byRoom},
+	openintentv1.ReachService_ProbeAgent_FullMethodName:   {access: anyCaller, effect: writes, free: isAsked, place: byRoom, waits: true},
+	openintentv1.ReachService_ConfirmProbe_FullMethodName: {access: anyCaller, effect: writes, free: isAlive, place: byRoom},
+
+	openintentv1.ContactService_SetContacts_FullMethodName:     {access: anyCaller, effect: writes, place: outside},
+	openintentv1.ContactService_ListContacts_FullMethodName:    {access: anyCaller, effect: reads, place: outside},
+	openintentv1.ContactService_ProveContact_FullMethodName:    {access: anyCaller, effect: writes, free: isProof, place: outside},
+	openintentv1.ContactService_SendContactCode_FullMethodName: {access: anyCaller, effect: writes, place: outside},
+	openintentv1.ContactService_GetWebPushKey_FullMethodName:   {access: anyCaller, effect: reads, place: outside},
+
 	openintentv1.TaskService_CreateTask_FullMethodName:   {access: anyCaller, effect: writes, place: named},
 	openintentv1.TaskService_GetTask_FullMethodName:      {access: anyCaller, effect: reads, place: named},
 	openintentv1.TaskService_ListTasks_FullMethodName:    {access: anyCaller, effect: reads, place: named},
@@ -131,16 +148,23 @@ var policies = map[string]policy{
 	openintentv1.MessageService_DeleteMessage_FullMethodName:         {access: anyCaller, effect: writes, place: named},
 	openintentv1.MessageService_Ask_FullMethodName:                   {access: anyCaller, effect: writes, place: named, waits: true},
 	openintentv1.MessageService_AskAll_FullMethodName:                {access: anyCaller, effect: writes, place: named, waits: true},
-	openintentv1.MessageService_AwaitResponses_FullMethodName:        {access: anyCaller, effect: reads, place: named, waits: true},
-	openintentv1.MessageService_Subscribe_FullMethodName:             {access: anyCaller, effect: reads, place: anywhere, waits: true},
+	openintentv1.MessageService_AwaitResponses_FullMethodName:        {access: anyCaller, effect: reads, place: named, waits: true, hears: true},
+	openintentv1.MessageService_Subscribe_FullMethodName:             {access: anyCaller, effect: reads, place: anywhere, waits: true, hears: true},
+	openintentv1.MessageService_LiftBrake_FullMethodName:             {access: anyCaller, effect: writes, place: named},
 	openintentv1.MessageService_ListMessageDeliveries_FullMethodName: {access: anyCaller, effect: reads, place: named},
-	openintentv1.MessageService_GetInbox_FullMethodName:              {access: anyCaller, effect: reads, place: byRoom, waits: true},
+	openintentv1.MessageService_GetInbox_FullMethodName:              {access: anyCaller, effect: reads, place: byRoom, waits: true, hears: true},
 	openintentv1.MessageService_MarkInboxRead_FullMethodName:         {access: anyCaller, effect: writes, place: byRoom},
+
+	openintentv1.ExchangeService_Exchange_FullMethodName: {
+		access: anyCaller, effect: writes, free: carriesAll, place: byRoom, waits: true, carries: true,
+	},
 
 	openintentv1.AttentionService_GetAttention_FullMethodName:         {access: anyCaller, effect: reads, place: named},
 	openintentv1.AttentionService_SetDisposition_FullMethodName:       {access: anyCaller, effect: writes, place: named},
 	openintentv1.AttentionService_MarkSurfaced_FullMethodName:         {access: anyCaller, effect: writes, place: byRoom},
+	openintentv1.AttentionService_HandOver_FullMethodName:             {access: anyCaller, effect: writes, place: byRoom},
 	openintentv1.SearchService_SearchMessages_FullMethodName:          {access: anyCaller, effect: reads, place: anywhere},
+	openintentv1.ConcernService_ListConcerns_FullMethodName:           {access: anyCaller, effect: reads, place: anywhere},
 	openintentv1.ClaimService_ClaimMessage_FullMethodName:             {access: anyCaller, effect: writes, place: named},
 	openintentv1.ClaimService_ReleaseClaim_FullMethodName:             {access: anyCaller, effect: writes, place: named},
 	openintentv1.ReactionService_AddReaction_FullMethodName:           {access: anyCaller, effect: writes, place: named},
@@ -154,8 +178,8 @@ var policies = map[string]policy{
 	openintentv1.SubscriptionService_GetSubscription_FullMethodName:        {access: anyCaller, effect: reads, place: byRoom},
 	openintentv1.SubscriptionService_UpdateSubscription_FullMethodName:     {access: anyCaller, effect: writes, place: byRoom},
 	openintentv1.SubscriptionService_DeleteSubscription_FullMethodName:     {access: anyCaller, effect: writes, free: freesOnly, place: byRoom},
-	openintentv1.SubscriptionService_StreamDeliveries_FullMethodName:       {access: anyCaller, effect: writes, free: isConsumer, place: byRoom, waits: true},
-	openintentv1.SubscriptionService_FetchDeliveries_FullMethodName:        {access: anyCaller, effect: writes, free: isConsumer, place: byRoom, waits: true},
+	openintentv1.SubscriptionService_StreamDeliveries_FullMethodName:       {access: anyCaller, effect: writes, free: isConsumer, place: byRoom, waits: true, hears: true},
+	openintentv1.SubscriptionService_FetchDeliveries_FullMethodName:        {access: anyCaller, effect: writes, free: isConsumer, place: byRoom, waits: true, hears: true},
 	openintentv1.SubscriptionService_AcknowledgeDeliveries_FullMethodName:  {access: anyCaller, effect: writes, free: isConsumer, place: byRoom},
 	openintentv1.ExperimentalService_StreamAcknowledgements_FullMethodName: {access: anyCaller, effect: writes, free: isConsumer, place: byRoom, waits: true},
 	openintentv1.SubscriptionService_ListDeadLetters_FullMethodName:        {access: anyCaller, effect: reads, place: byRoom},
@@ -166,6 +190,8 @@ var policies = map[string]policy{
 	openintentv1.KeyService_GetKey_FullMethodName:    {access: anyCaller, effect: reads, place: byRoom},
 	openintentv1.KeyService_RevokeKey_FullMethodName: {access: anyCaller, effect: writes, free: freesOnly, place: byRoom},
 	openintentv1.KeyService_RotateKey_FullMethodName: {access: anyCaller, effect: writes, place: byRoom},
+
+	openintentv1.ServerService_GetServer_FullMethodName: {access: anyCaller, effect: reads, place: outside},
 
 	openintentv1.InviteService_CreateInvite_FullMethodName: {access: anyCaller, effect: writes, place: named},
 	openintentv1.InviteService_ListInvites_FullMethodName:  {access: anyCaller, effect: reads, place: named},

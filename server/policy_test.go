@@ -48,14 +48,15 @@ func TestEveryMethodReadsOrWrites(t *testing.T) {
 		"IntentService/ListIntents", "IntentService/GetIntent", "IntentService/ListAssignments",
 		"EventService/ListEvents", "EventService/GetEvent", "EventService/VerifyEvents", "EventService/ListTraceEvents",
 		"AccessService/GetAccessControl", "CoordinatorService/GetCoordinator", "CoordinatorService/ListCoordinators",
-		"AgentService/WhoAmI", "AgentService/GetAgent", "AgentService/ListAgents", "AgentService/ListRefusedSenders",
+		"AgentService/WhoAmI", "AgentService/GetAgent", "AgentService/ListAgents", "AgentService/ListRefusedSenders", "ReachService/GetReach",
+		"ContactService/ListContacts", "ContactService/GetWebPushKey",
 		"TaskService/GetTask", "TaskService/ListTasks", "LeaseService/ListLeases",
 		"ChannelService/ListChannels", "ChannelService/GetChannel",
 		"MessageService/ListMessages", "MessageService/GetMessage", "MessageService/AwaitResponses", "MessageService/Subscribe",
 		"MessageService/ListMessageDeliveries", "MessageService/GetInbox", "MessageService/GetThread", "AttentionService/GetAttention",
-		"ReactionService/ListReactions", "MessageService/ListRevisions", "ObligationService/ListObligations", "SearchService/SearchMessages",
+		"ReactionService/ListReactions", "MessageService/ListRevisions", "ObligationService/ListObligations", "SearchService/SearchMessages", "ConcernService/ListConcerns",
 		"SubscriptionService/ListSubscriptions", "SubscriptionService/GetSubscription", "SubscriptionService/ListDeadLetters",
-		"KeyService/ListKeys", "KeyService/GetKey", "InviteService/ListInvites",
+		"KeyService/ListKeys", "KeyService/GetKey", "InviteService/ListInvites", "ServerService/GetServer",
 	}
 	var found []string
 	for name, policy := range policies {

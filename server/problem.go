@@ -26,7 +26,7 @@ type problem struct {
 }
 
 // numericMembers are the metadata that become numbers in JSON.
-var numericMembers = []string{"current_version", "max_streams", "max_streams_per_key", "max_waits", "max_waits_per_key", "fence"}
+var numericMembers = []string{"current_version", "max_streams", "max_streams_per_key", "max_waits", "max_waits_per_key", "fence", "conversation_budget"}
 
 func newProblem(made *status.Status) problem { return newProblemWithin("", made) }
 
@@ -95,6 +95,9 @@ func title(status int) string {
 	return http.StatusText(status)
 }
 
+// bearerChallenge says how to prove who one is. The doors say the same (doors/refusal_http.go).
+const bearerChallenge = `Bearer realm="openintent"`
+
 // write answers with the problem. It removes headers that were set for an answer that did not come.
 func (p problem) write(w http.ResponseWriter) {
 	header := w.Header()
@@ -107,7 +110,7 @@ func (p problem) write(w http.ResponseWriter) {
 		header.Set("Retry-After", strconv.Itoa(p.retryAfter))
 	}
 	if p.status == http.StatusUnauthorized {
-		header.Set("WWW-Authenticate", `Bearer realm="openintent"`)
+		header.Set("WWW-Authenticate", bearerChallenge)
 	}
 	w.WriteHeader(p.status)
 	_, _ = w.Write(p.body)

@@ -116,11 +116,15 @@ func (g *gateway) readBody(
 
 // readAll reads the body, as far as the caller's account has memory for it.
 func (g *gateway) readAll(w http.ResponseWriter, r *http.Request, account *account) ([]byte, error) {
-	tooLarge := fault.New(fault.TooLarge, "BODY_TOO_LARGE", "The body is larger than %d bytes, the most that is taken.",
-		g.options.MaxBodyBytes)
+	return readUpTo(w, r, account, g.options.MaxBodyBytes)
+}
+
+// readUpTo reads a body that is not larger than a bound, as far as an account has memory for it.
+func readUpTo(w http.ResponseWriter, r *http.Request, account *account, most int64) ([]byte, error) {
+	tooLarge := fault.New(fault.TooLarge, "BODY_TOO_LARGE", "The body is larger than %d bytes, the most that is taken.", most)
 	// Where deadlines are not supported, as in a test's recorder, none is needed.
 	control := http.NewResponseController(w)
-	if r.ContentLength > g.options.MaxBodyBytes {
+	if r.ContentLength > most {
 		if r.Header.Get("Expect") == "" { // A client that asks first sends nothing when it is refused.
 			drain(control, r.Body)
 		}
@@ -131,10 +135,10 @@ func (g *gateway) readAll(w http.ResponseWriter, r *http.Request, account *accou
 	defer held.release()
 	// A Content-Length is only a promise: the buffer grows with what arrives.
 	buffer := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), firstBuffer)+bytes.MinRead))
-	if _, err := buffer.ReadFrom(held.reader(io.LimitReader(r.Body, g.options.MaxBodyBytes+1))); err != nil {
+	if _, err := buffer.ReadFrom(held.reader(io.LimitReader(r.Body, most+1))); err != nil {
 		return nil, incompleteBody(err)
 	}
-	if int64(buffer.Len()) > g.options.MaxBodyBytes {
+	if int64(buffer.Len()) > most {
 		drain(control, r.Body)
 		return nil, tooLarge
 	}

@@ -22,6 +22,9 @@ const (
 // removedHeader is the header of a list of events that says up to which sequence the log's events were removed.
 const removedHeader = "X-Events-Removed-Through"
 
+// causeHeader is the header of a wait for responses that says why there are not as many as wanted: over REST the body has the responses alone.
+const causeHeader = "X-Openintent-Cause"
+
 // creations are the methods that create something and so answer 201.
 var creations = map[string]bool{
 	openintentv1.IntentService_CreateIntent_FullMethodName:             true,
@@ -57,6 +60,10 @@ func completeResponse(ctx context.Context, w http.ResponseWriter, response proto
 		linkNextPage(w, restCallFrom(ctx), "cursor", message.GetNextCursor())
 		if removed := message.GetCheckpoint(); removed != nil {
 			w.Header().Set(removedHeader, strconv.FormatInt(removed.GetSequence(), 10))
+		}
+	case *openintentv1.AwaitResponsesResponse:
+		if cause := message.GetCause(); cause != "" {
+			w.Header().Set(causeHeader, cause)
 		}
 	case *openintentv1.IssuedKey, *openintentv1.IssuedInvite:
 		w.Header().Set("Cache-Control", "no-store")

@@ -14,8 +14,10 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
 
+	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/internal/database"
 	"openintent/internal/tracing"
+	"openintent/reach"
 )
 
 // Addresses are the addresses on which a running server listens.
@@ -81,8 +83,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 
 	metrics := newMetrics()
 	rooms := wire(db, cfg, sender, metrics, newSpans(traced, cfg), logger)
-	rooms.acceptKeys(keys, db.Now, logger)
-	rooms.acceptOthers(keys, cfg, db.Now, logger)
+	rooms.accept(keys, cfg, db.Now, logger)
 	rooms.watchTLS(encryption, cfg, logger)
 	s, err := newServer(cfg, db, rooms, keys, encryption, metrics, newSpans(traced, cfg), logger)
 	if err != nil {
@@ -102,7 +103,6 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	if development {
 		logger.Warn("no API keys are configured: the development key serves, on loopback only", "key", DevelopmentKey)
 	}
-	logger.Info(cfg.accessWithoutList(), "default_access", cfg.DefaultAccess)
 	addresses := ports.addresses(development)
 	logger.Info("listening", "http", addresses.HTTP, "grpc", addresses.GRPC, "admin", addresses.Admin, "tls", encryption != nil,
 		"database", db.Engine().String(), "version", cfg.Version)
@@ -130,6 +130,8 @@ func (s *server) await(ctx context.Context, failed <-chan error) error {
 type services interface {
 	// register adds the services to a registrar: the gRPC server or the in-process connection.
 	register(registrar grpc.ServiceRegistrar)
+	// paths keeps the paths to agents at this server.
+	paths() *reach.Here
 	// start begins the services' own work.
 	start()
 	// stop ends that work and waits for it, at most until the context ends. When stop is called, no call is running
@@ -154,6 +156,7 @@ type server struct {
 	admin       *http.Server // nil if there is no admin address
 	health      *health.Server
 	storing     *storing
+	figures     *figures
 	// stopNow cancels the context that the interceptors and /readyz watch.
 	stopNow context.CancelFunc
 }
@@ -170,6 +173,7 @@ func newServer(
 		return nil, err
 	}
 	through.observer.spans = spans
+	through.here = services.paths()
 	through.memory, through.scopes = newMemory(cfg.maxReceiveBytes()), newScopes(db)
 	s := &server{
 		cfg:         cfg,
@@ -184,14 +188,20 @@ func newServer(
 	early := earlyRegistrar{s.grpc, through}
 	services.register(early)
 	healthv1.RegisterHealthServer(early, s.health)
-	reflection.Register(early)
-
 	inside := newInProcess(through.unary, through.stream)
 	services.register(inside)
+	openintentv1.RegisterExchangeServiceServer(early, newExchangeServer(through, inside))
+	s.storing = newStoring(db, s.health, logger)
+	s.figures = newFigures(metrics.registry, logger)
+	info := &serverInfo{cfg: cfg, db: db, here: through.here, storing: s.storing, figures: s.figures, startedAt: db.Now()}
+	openintentv1.RegisterServerServiceServer(early, info)
+	openintentv1.RegisterServerServiceServer(inside, info)
+	reflection.Register(early)
 	s.gateway, err = newGateway(inside, gatewayOptions{
 		Identity:     keys,
 		MaxBodyBytes: cfg.maxBodyBytes(),
 		Doors:        cfg.doors(),
+		Console:      cfg.Console,
 		Version:      cfg.Version,
 		Logger:       logger,
 		Metrics:      metrics,
@@ -203,8 +213,8 @@ func newServer(
 		s.end()
 		return nil, err
 	}
-	s.gateway.doors = newDoorway(s.gateway, inside, through.limits, cfg)
-	s.storing = newStoring(db, s.health, logger)
+	s.gateway.doors = newDoorway(s.gateway, inside, through.limits, through.here, cfg)
+	s.gateway.console = newConsole(s.gateway, keys, cfg, logger)
 	health := healthRoutes(stopping, db, s.storing, metrics)
 	handler := allowOrigins(cfg.corsOrigins(), s.gateway.routes, newHTTPHandler(health, s.gateway))
 	s.http = newHTTPServer(handler, encryption.settings("h2", "http/1.1"), logger)
@@ -218,9 +228,11 @@ func newServer(
 // protect makes ports that only this machine can reach, and the one that needs no key, answer under their own names only, on
 // every route and method.
 func (s *server) protect(ports listeners) {
-	if names := s.cfg.ownNames(s.cfg.HTTPAddr, ports.http.Addr()); names != nil {
+	names := s.cfg.ownNames(s.cfg.HTTPAddr, ports.http.Addr())
+	if names != nil {
 		s.http.Handler = names.protect(s.http.Handler, s.gateway.refuse)
 	}
+	s.gateway.doors.resource.listens(names != nil, s.logger)
 	s.through.names = s.cfg.ownNames(s.cfg.GRPCAddr, ports.grpc.Addr())
 	if s.admin != nil {
 		s.admin.Handler = s.cfg.adminNames(ports.admin.Addr()).protect(s.admin.Handler, s.gateway.refuse)
@@ -238,6 +250,7 @@ func (s *server) end() {
 func (s *server) serve(ports listeners) (failed <-chan error) {
 	s.services.start()
 	s.storing.looks.Start()
+	s.figures.keeping.Start()
 	failures := make(chan error, 3)
 	go func() {
 		if err := s.grpc.Serve(ports.grpc); err != nil {
@@ -281,6 +294,7 @@ func (s *server) stop() error {
 	ports.Go(func() { s.stopHTTP(callsContext) })
 	ports.Wait()
 	s.storing.looks.Stop()
+	s.figures.keeping.Stop()
 	err := s.services.stop(ctx)
 	s.tracing.Close(ctx)
 	return err

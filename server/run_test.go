@@ -32,6 +32,7 @@ import (
 
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/internal/database"
+	"openintent/reach"
 )
 
 // testConfig is the configuration of a server on free ports with its own database.
@@ -299,6 +300,8 @@ func (s *stubbornServices) register(registrar grpc.ServiceRegistrar) {
 }
 
 func (s *stubbornServices) start() {}
+
+func (s *stubbornServices) paths() *reach.Here { return nil }
 
 func (s *stubbornServices) foundMesh(context.Context) error { return nil }
 

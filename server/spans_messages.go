@@ -13,7 +13,7 @@ import (
 	"openintent/messaging/message"
 	"openintent/messaging/reading"
 	"openintent/messaging/writing"
-	"openintent/subscriptions"
+	"openintent/subscriptions/posting"
 )
 
 // maxLinks bounds the links of one span.
@@ -54,7 +54,7 @@ func (s *spans) ofDeliveries() reading.DeliveryTrace {
 	return s.delivering
 }
 
-func (s *spans) ofPosting() subscriptions.Posting {
+func (s *spans) ofPosting() posting.Trace {
 	if s == nil {
 		return nil
 	}
@@ -125,16 +125,16 @@ func (s *spans) delivering(ctx context.Context, to reading.Consumer, messages ..
 // posting begins the span of posting messages to a webhook, and names it in the post.
 func (s *spans) posting(
 	ctx context.Context, to reading.Consumer, address string, messages ...reading.Traced,
-) (traceparent string, posted func(subscriptions.Posted)) {
+) (traceparent string, posted func(posting.Posted)) {
 	span := s.beginDelivery(ctx, "post", trace.SpanKindClient, to, messages)
 	if span == nil {
-		return "", func(subscriptions.Posted) {}
+		return "", func(posting.Posted) {}
 	}
 	span.SetAttributes(semconv.HTTPRequestMethodPost)
 	if parsed, err := url.Parse(address); err == nil {
 		span.SetAttributes(semconv.ServerAddressKey.String(parsed.Hostname())) // paths of webhooks are often secrets
 	}
-	return tracing.Traceparent(span.SpanContext()), func(how subscriptions.Posted) {
+	return tracing.Traceparent(span.SpanContext()), func(how posting.Posted) {
 		if how.Status != 0 {
 			span.SetAttributes(semconv.HTTPResponseStatusCodeKey.Int(how.Status))
 		}

@@ -22,6 +22,7 @@ const (
 	closedEvent  = "channel_closed"
 	errorEvent   = "error"
 	digestEvent  = "message_digest"
+	probeName    = "probe"
 	// otherEvent is the name of a logged event whose type cannot be a name in a stream. Its data contains the type.
 	otherEvent = "event"
 )
@@ -90,6 +91,11 @@ func (f eventForm) delivery(id int64, d delivered) (string, error) {
 		data, err = jsonform.Append(nil, f.logged(logged))
 	}
 	return idLine(id) + event(name, data), err
+}
+
+// probeEvent writes a probe. It has no id, so that the client keeps its cursor.
+func probeEvent(id string) string {
+	return event(probeName, append(jsonform.AppendString([]byte(`{"probe_id":`), id), '}'))
 }
 
 // placed returns the flat object of a message or an annotation with its intent, its channel's name and the extra fields of its

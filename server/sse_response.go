@@ -83,12 +83,20 @@ func (e *eventResponse) take(response any) error {
 	var err error
 	switch delivery := response.(type) {
 	case *openintentv1.SubscribeResponse:
+		if delivery.GetProbeId() != "" {
+			text = probeEvent(delivery.GetProbeId())
+			break
+		}
 		if delivery.GetCaughtUp() {
 			text = ": caught up\n" + idLine(delivery.GetPosition()) + "\n"
 			break
 		}
 		text, err = e.form.delivery(delivery.GetPosition(), delivery)
 	case *openintentv1.SubscriptionDelivery:
+		if delivery.GetProbeId() != "" {
+			text = probeEvent(delivery.GetProbeId())
+			break
+		}
 		text, err = e.form.delivery(delivery.GetNumber(), delivery)
 	default:
 		err = errNoMessage

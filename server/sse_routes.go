@@ -69,7 +69,7 @@ var eventRoutes = []*eventRoute{
 		request: func(id string) proto.Message {
 			return &openintentv1.StreamDeliveriesRequest{SubscriptionId: id}
 		},
-		keys:   []string{"max_outstanding"},
+		keys:   []string{"max_outstanding", "probes"},
 		cursor: acknowledgedField,
 	},
 }
@@ -85,7 +85,7 @@ func subscribeRoute(route eventRoute) *eventRoute {
 		setField(request, route.parameter, protoreflect.ValueOfString(id))
 		return request.Interface()
 	}
-	route.keys = []string{"event_types", "message_type", "correlation_id", "include"}
+	route.keys = []string{"event_types", "message_type", "correlation_id", "include", "probes"}
 	route.cursor = "after_position"
 	return &route
 }

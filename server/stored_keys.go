@@ -52,10 +52,19 @@ type storedKeys struct {
 	uses  map[string]bool // the ids of keys whose use is to be noted
 }
 
-// knownKeys are the live keys of one tag, by the digests of their secrets.
+// knownKeys are the live keys of one tag, by the digests of their secrets and by their ids.
 type knownKeys struct {
 	tag     int64
 	secrets map[keys.Digest]*apiKey
+	ids     map[string][]*apiKey
+}
+
+func newKnownKeys(tag int64, secrets map[keys.Digest]*apiKey) *knownKeys {
+	known := &knownKeys{tag: tag, secrets: secrets, ids: make(map[string][]*apiKey, len(secrets))}
+	for _, key := range secrets {
+		known.ids[key.id] = append(known.ids[key.id], key)
+	}
+	return known
 }
 
 func newStoredKeys(source keySource, rates caller.Rates, now func() time.Time, logger *slog.Logger) *storedKeys {
@@ -74,15 +83,21 @@ func (s *storedKeys) find(ctx context.Context, presented string) (*apiKey, error
 		return nil, nil
 	}
 	digest := keys.DigestOf(presented)
-	key := s.get(digest)
+	return s.seek(ctx, func() *apiKey { return s.get(digest) }, func() bool { return keys.IsSecret(presented) })
+}
+
+// seek returns the key that get finds, and notes its use. If get finds none, or the last look at the database is too old, it looks again
+// first, provided that there can be such a key.
+func (s *storedKeys) seek(ctx context.Context, get func() *apiKey, canBe func() bool) (*apiKey, error) {
+	key := get()
 	if key == nil || s.elapsed()-time.Duration(s.seenAt.Load()) > keyTrust {
-		if !keys.IsSecret(presented) {
+		if !canBe() {
 			return nil, nil
 		}
 		if err := s.looks.after(ctx); err != nil {
 			return nil, err
 		}
-		key = s.get(digest)
+		key = get()
 	}
 	if key != nil {
 		s.use(key)
@@ -114,8 +129,8 @@ func (s *storedKeys) use(key *apiKey) {
 	s.uses[key.id] = true
 }
 
-// turn is the server's periodic work on the keys: it ends what has expired, looks whether a key has changed, and notes uses.
-func (s *storedKeys) turn(ctx context.Context) error {
+// maintain is the server's periodic work on the keys: it ends what has expired, looks whether a key has changed, and notes uses.
+func (s *storedKeys) maintain(ctx context.Context) error {
 	known := s.known.Load()
 	if known == nil || len(known.secrets) == 0 {
 		return nil
@@ -156,7 +171,7 @@ func (s *storedKeys) look(ctx context.Context) error {
 	if err == nil && (known == nil || stale || tag != known.tag) {
 		var live []*keys.Key
 		if live, tag, err = s.source.Live(ctx); err == nil {
-			s.replace(known, &knownKeys{tag: tag, secrets: s.secretsOf(live, known)}, errKeyRemoved)
+			s.replace(known, newKnownKeys(tag, s.secretsOf(live, known)), errKeyRemoved)
 			stale = false
 		}
 	}

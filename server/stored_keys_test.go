@@ -117,7 +117,7 @@ func (h *keyHouse) call(t *testing.T, secret string, headers ...string) (who cal
 
 func (h *keyHouse) turns(t *testing.T) {
 	t.Helper()
-	require.NoError(t, h.turn(t.Context()))
+	require.NoError(t, h.maintain(t.Context()))
 }
 
 func TestWhoCallsWithAKeyOfTheDatabase(t *testing.T) {
@@ -210,7 +210,7 @@ func TestGuessesShareLooks(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// What changed is known after the next turn, also if another server changed it.
+// What changed is known after the next run, also if another server changed it.
 func TestChangesEndWhatBeganBefore(t *testing.T) {
 	h := newKeyHouse(t)
 	revoked := h.create(t, &openintentv1.CreateKeyRequest{Agents: []string{"a"}})
@@ -255,7 +255,7 @@ func TestAFormerSecretIsAcceptedDuringItsGrace(t *testing.T) {
 	require.NoError(t, ended())
 	h.pass(time.Second)
 	_, _, err = h.call(t, first.GetSecret())
-	require.ErrorIs(t, err, errKeyUnknown, "not even until the next turn")
+	require.ErrorIs(t, err, errKeyUnknown, "not even until the next run")
 	h.turns(t)
 	require.ErrorIs(t, ended(), errKeyRemoved)
 	_, _, err = h.call(t, second.GetSecret())
@@ -280,7 +280,7 @@ func TestAKeyEndsWhenItExpires(t *testing.T) {
 	require.ErrorIs(t, ended(), errKeyRemoved, "also while the database is away")
 }
 
-// A wait that is denied after its key was over says that the key is over, also before the next turn. Other failures stay.
+// A wait that is denied after its key was over says that the key is over, also before the next run. Other failures stay.
 func TestAWaitUnderAnEndedKeyIsNotDenied(t *testing.T) {
 	h := newKeyHouse(t)
 	denied, failed := fault.New(fault.Denied, "NOT_A_MEMBER", "Not a member."), fault.New(fault.Conflict, "CHANNEL_CLOSED", "Closed.")

@@ -37,12 +37,12 @@ type storing struct {
 
 func newStoring(db *database.DB, health *health.Server, logger *slog.Logger) *storing {
 	s := &storing{db: db, health: health}
-	s.looks = loop.New("store a little in the database, to see whether that is possible", storingInterval, logger, s.turn).Slowing(storingInterval)
+	s.looks = loop.New("store a little in the database, to see whether that is possible", storingInterval, logger, s.try).Slowing(storingInterval)
 	return s
 }
 
-// turn stores a little. A failure that tells only that others are at work counts for nothing.
-func (s *storing) turn(ctx context.Context) error {
+// try stores a little. A failure that tells only that others are at work counts for nothing.
+func (s *storing) try(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storingPatience)
 	defer cancel()
 	err := s.db.Write(ctx, keys.Probe)

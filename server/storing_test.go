@@ -38,13 +38,13 @@ func TestReadyzFollowsWhatTheDatabaseStores(t *testing.T) {
 			return answer.Code, answer.Body.String(), status.GetStatus()
 		}
 		for range 2 {
-			require.NoError(t, stores.turn(t.Context()))
+			require.NoError(t, stores.try(t.Context()))
 			code, _, status := ask()
 			require.Equal(t, http.StatusOK, code)
 			require.Equal(t, healthv1.HealthCheckResponse_SERVING, status)
 
 			full.Store(true)
-			require.Error(t, stores.turn(t.Context()))
+			require.Error(t, stores.try(t.Context()))
 			code, body, status := ask()
 			require.Equal(t, http.StatusServiceUnavailable, code)
 			require.Contains(t, body, "DATABASE_STORES_NOTHING")
@@ -64,12 +64,12 @@ func TestReadyzIsNotAboutABusyDatabase(t *testing.T) {
 		busy := databasetest.Busy()
 		require.True(t, database.IsBusy(busy))
 		failure = busy
-		require.NoError(t, stores.turn(t.Context()))
+		require.NoError(t, stores.try(t.Context()))
 		require.NoError(t, stores.check())
 		failure = errors.New("no space left on device")
-		require.Error(t, stores.turn(t.Context()))
+		require.Error(t, stores.try(t.Context()))
 		failure = busy
-		require.NoError(t, stores.turn(t.Context()))
+		require.NoError(t, stores.try(t.Context()))
 		require.ErrorIs(t, stores.check(), errStoresNothing)
 	})
 }

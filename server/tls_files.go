@@ -51,8 +51,8 @@ func (f *tlsFiles) reload() error {
 	return f.use(content, err)
 }
 
-// turn is reload for files that have changed since they were last read.
-func (f *tlsFiles) turn(context.Context) error {
+// reloadIfChanged is reload for files that have changed since they were last read.
+func (f *tlsFiles) reloadIfChanged(context.Context) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	content, err := f.read()

@@ -105,7 +105,7 @@ func TestBrokenTLSFilesChangeNothingAndAreLoggedOnce(t *testing.T) {
 		fault.change()
 		log.Reset()
 		for range 3 {
-			require.NoError(t, files.turn(t.Context()))
+			require.NoError(t, files.reloadIfChanged(t.Context()))
 		}
 		require.Same(t, first, files.now.Load(), fault.what)
 		require.Equal(t, 1, strings.Count(log.String(), "\n"), "%s: %s", fault.what, &log)
@@ -115,7 +115,7 @@ func TestBrokenTLSFilesChangeNothingAndAreLoggedOnce(t *testing.T) {
 	replaceFile(t, cfg.TLSClientCA, good)
 	log.Reset()
 	for range 3 {
-		require.NoError(t, files.turn(t.Context()))
+		require.NoError(t, files.reloadIfChanged(t.Context()))
 	}
 	require.NotSame(t, first, files.now.Load())
 	require.Equal(t, 1, strings.Count(log.String(), "were read again"), &log)
@@ -143,12 +143,12 @@ func TestAnAuthorityThatIsTakenAwayLetsNobodyBackIn(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		client.MaxVersion = version
 		replaceFile(t, cfg.TLSClientCA, clients)
-		require.NoError(t, files.turn(t.Context()))
+		require.NoError(t, files.reloadIfChanged(t.Context()))
 		chains, err := meet(listener, client)
 		require.NoError(t, err)
 		require.Len(t, chains, 1)
 		replaceFile(t, cfg.TLSClientCA, cfg.TLSCert)
-		require.NoError(t, files.turn(t.Context()))
+		require.NoError(t, files.reloadIfChanged(t.Context()))
 		_, err = meet(listener, client)
 		require.Error(t, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
 	"time"
 
@@ -62,6 +63,12 @@ func (c Config) checkTokens() error {
 		if c.OIDCAudience != "" {
 			return errors.New("OPENINTENT_OIDC_AUDIENCE is set without OPENINTENT_OIDC_ISSUER; set both or neither")
 		}
+		if c.OIDCScopes != "" {
+			return errors.New("OPENINTENT_OIDC_SCOPES is set without OPENINTENT_OIDC_ISSUER; set the issuer too, or no scopes")
+		}
+		if c.OIDCClientID != "" {
+			return errors.New("OPENINTENT_OIDC_CLIENT_ID is set without OPENINTENT_OIDC_ISSUER; set both or neither")
+		}
 		return nil
 	}
 	if err := oidc.CheckURL(c.OIDCIssuer); err != nil {
@@ -77,8 +84,22 @@ func (c Config) checkTokens() error {
 	case agentProblem(c.OIDCAgentPrefix+"agent") != "" || caller.Reserved(c.OIDCAgentPrefix+"agent"):
 		return errors.New("OPENINTENT_OIDC_AGENT_PREFIX must be the beginning of an agent's id; it may not be role:, contain / or be long")
 	}
+	if c.OIDCClientID == "" && c.OIDCClientSecret != "" {
+		return errors.New("OPENINTENT_OIDC_CLIENT_SECRET is set without OPENINTENT_OIDC_CLIENT_ID; set the id too, or no secret")
+	}
+	for _, scope := range c.oidcScopes() {
+		if !scopeForm.MatchString(scope) {
+			return fmt.Errorf("OPENINTENT_OIDC_SCOPES must list scopes, such as openid,agents.read; %q is none", scope)
+		}
+	}
 	return nil
 }
+
+// scopeForm is the form of a scope (RFC 6749).
+var scopeForm = regexp.MustCompile(`^[!#-\[\]-~]+$`)
+
+// oidcScopes are the scopes that clients ask the issuer for.
+func (c Config) oidcScopes() []string { return commaSeparated(c.OIDCScopes) }
 
 // find returns what a token allows, or nil if the text is no token. It fails if the token is not accepted.
 func (t *tokens) find(ctx context.Context, presented string) (*apiKey, error) {
@@ -106,20 +127,37 @@ func (t *tokens) find(ctx context.Context, presented string) (*apiKey, error) {
 
 // keyOf returns what a token allows. It is over when the token expires, or when the issuer no longer lists the key that signed it.
 func (t *tokens) keyOf(token *oidc.Token) (*apiKey, error) {
-	agents, err := t.agentsOf(token)
+	settings, err := t.settingsOf(token)
 	if err != nil {
 		return nil, err
 	}
-	roles, err := t.rolesOf(token)
-	if err != nil {
-		return nil, err
-	}
-	id := credentialID("token", t.cfg.OIDCIssuer+"\n"+token.Subject)
+	key := t.keyFor(token.Subject, settings)
+	key.until, key.over, key.valid = token.Until, oidc.ErrExpired, token.Key.Listed
+	return key, nil
+}
+
+// keyFor returns what the issuer lets a subject do, as far as it does not end.
+func (t *tokens) keyFor(subject string, settings keySettings) *apiKey {
+	id := credentialID("token", t.cfg.OIDCIssuer+"\n"+subject)
 	return &apiKey{
-		id: id, subject: t.cfg.OIDCIssuer + " " + token.Subject,
-		keySettings: keySettings{bound: true, agents: agents, roles: roles}, quota: t.quotas.of(id),
-		until: token.Until, over: oidc.ErrExpired, valid: token.Key.Listed,
-	}, nil
+		id: id, subject: t.cfg.OIDCIssuer + " " + subject, keySettings: settings, quota: t.quotas.of(id), valid: context.Background(),
+	}
+}
+
+// settingsOf reads what a token lets its bearer do.
+func (t *tokens) settingsOf(token *oidc.Token) (settings keySettings, err error) {
+	settings.bound = true
+	if settings.agents, err = t.agentsOf(token); err != nil {
+		return settings, err
+	}
+	if settings.roles, err = t.rolesOf(token); err != nil {
+		return settings, err
+	}
+	settings.human = t.cfg.OIDCHumanClaim != "" && token.IsTrue(t.cfg.OIDCHumanClaim)
+	if settings.human && len(settings.agents) != 1 {
+		return settings, badClaim(t.cfg.OIDCAgentClaim, "must name exactly one agent, because the token is a person's")
+	}
+	return settings, nil
 }
 
 // agentsOf returns the agents that a token names.

@@ -5,7 +5,8 @@ import (
 	"os"
 )
 
-// warn says in the log which settings have no effect, and what others can reach that they should perhaps not.
+// warn says in the log which settings have no effect, what others can reach that they should perhaps not, and what an intent without an access
+// list is open to.
 func (c Config) warn(keys *Keys, logger *slog.Logger) {
 	for _, sentence := range c.UselessVariables {
 		logger.Warn(sentence)
@@ -18,6 +19,7 @@ func (c Config) warn(keys *Keys, logger *slog.Logger) {
 		logger.Warn("other machines may reach the admin address, which needs no key; let nobody but your monitoring through to it",
 			"admin", c.AdminAddr)
 	}
+	logger.Info(c.accessWithoutList(), "default_access", c.DefaultAccess)
 }
 
 // warnOfReaders warns when other users of the machine may read a file that holds secrets. path is empty if there is none.

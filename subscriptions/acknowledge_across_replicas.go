@@ -11,6 +11,8 @@ import (
 	"openintent/internal/database"
 	"openintent/internal/fault"
 	"openintent/messaging/message"
+	"openintent/subscriptions/ledger"
+	"openintent/subscriptions/record"
 )
 
 const (
@@ -30,19 +32,19 @@ func (s *Service) acknowledgeAhead(
 	if l == nil || len(req.GetNumbers()) == 0 || req.Through != nil {
 		return nil, nil // only the database can answer this
 	}
-	state, done, err := l.acknowledge(ctx, sorted(req.GetNumbers()), 0)
+	state, done, err := l.Acknowledge(ctx, sorted(req.GetNumbers()), 0)
 	if err != nil || !done || state == nil {
 		return nil, err
 	}
-	return state.toWire(true), nil
+	return summaryToWire(*state, true), nil
 }
 
 // ledgerOf returns the ledger of a subscription of the caller's. It returns nil if there is none on this replica, or if only a look tells
 // whether the caller may acknowledge.
-func (s *Service) ledgerOf(ctx context.Context, id string) *ledger {
+func (s *Service) ledgerOf(ctx context.Context, id string) *ledger.Ledger {
 	c, err := caller.Known(ctx)
-	l := s.settler.named(id)
-	if err != nil || l == nil || c.Scope != nil || l.subscriber != c.Agent && !c.IsOperator {
+	l := s.settler.Named(id)
+	if err != nil || l == nil || c.Scope != nil || l.Subscriber != c.Agent && !c.IsOperator {
 		return nil
 	}
 	return l
@@ -50,20 +52,20 @@ func (s *Service) ledgerOf(ctx context.Context, id string) *ledger {
 
 // acknowledgeThrough acknowledges everything up to a number for a client that opens a stream again. If the server that sent the last
 // deliveries has died and cannot store them, those come again.
-func (s *Service) acknowledgeThrough(ctx context.Context, sub *subscription, through int64) error {
+func (s *Service) acknowledgeThrough(ctx context.Context, sub *record.Subscription, through int64) error {
 	if through == 0 {
 		return nil
 	}
-	beyond := message.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(sub.lastNumber, 10))
-	if through > max(sub.lastNumber, sub.reservedThrough) {
+	beyond := message.ErrCursorBeyondLog.With("last_position", strconv.FormatInt(sub.LastNumber, 10))
+	if through > max(sub.LastNumber, sub.ReservedThrough) {
 		return beyond
 	}
 	err := s.acknowledge(ctx, sub, nil, through)
 	switch fault.From(err).Reason {
 	case "DELIVERY_NOT_STORED":
-		return s.acknowledge(ctx, sub, nil, min(through, sub.offeredThrough))
+		return s.acknowledge(ctx, sub, nil, min(through, sub.OfferedThrough))
 	case "NOT_DELIVERED":
-		if through > sub.lastNumber {
+		if through > sub.LastNumber {
 			return beyond
 		}
 	}
@@ -81,32 +83,32 @@ func (*unsettledError) Error() string { return "the delivery is not stored yet" 
 // settledOf checks that deliveries were made and are stored, and returns up to where a cumulative acknowledgement reaches. That
 // is no further than the deliveries that are stored: numbers above belong to a stream that was replaced, and what it sent under
 // them comes again.
-func (s *subscription) settledOf(numbers []int64, through int64, now time.Time) (reaches int64, err error) {
-	runs := s.leasedByOther("", now)
-	lost := func(number int64) bool { return s.wasAbandoned(number) || s.unsettled(number) && !runs }
+func settledOf(s *record.Subscription, numbers []int64, through int64, now time.Time) (reaches int64, err error) {
+	runs := s.LeasedByOther("", now)
+	lost := func(number int64) bool { return s.WasAbandoned(number) || s.Unsettled(number) && !runs }
 	if first := slices.IndexFunc(numbers, lost); first >= 0 {
 		run := numbers[first:]
 		if end := slices.IndexFunc(run, func(number int64) bool { return !lost(number) }); end >= 0 {
 			run = run[:end]
 		}
-		return 0, comesAgain(run[0], last(run))
+		return 0, comesAgain(run[0], record.Last(run))
 	}
-	highest := last(numbers)
+	highest := record.Last(numbers)
 	if !lost(through) {
 		highest = max(highest, through)
 	}
 	switch {
-	case highest <= s.offeredThrough:
-		return min(through, s.offeredThrough), nil
-	case s.unsettled(highest):
-		return 0, &unsettledError{s.no, highest, s.consumer}
+	case highest <= s.OfferedThrough:
+		return min(through, s.OfferedThrough), nil
+	case s.Unsettled(highest):
+		return 0, &unsettledError{s.No, highest, s.Consumer}
 	}
 	return 0, notDelivered(highest)
 }
 
 // awaitSettled waits until the stream of a subscription has stored a delivery or was replaced.
 func (s *Service) awaitSettled(ctx context.Context, ahead *unsettledError) error {
-	if l := s.settler.of(ahead.no); l != nil && l.name == ahead.consumer && l.neverGave(ahead.number) {
+	if l := s.settler.Of(ahead.no); l != nil && l.Consumer == ahead.consumer && l.NeverGave(ahead.number) {
 		return notDelivered(ahead.number)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, settledWithin, notStored(ahead.number))
@@ -119,9 +121,9 @@ func (s *Service) awaitSettled(ctx context.Context, ahead *unsettledError) error
 			timer.Stop()
 			return context.Cause(ctx)
 		}
-		var now *subscription
+		var now *record.Subscription
 		err := s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
-			load, loaded := prepareLoad(ahead.no)
+			load, loaded := record.PrepareLoad(ahead.no)
 			if err := tx.Pipeline(load); err != nil {
 				return err
 			}
@@ -133,7 +135,7 @@ func (s *Service) awaitSettled(ctx context.Context, ahead *unsettledError) error
 			return context.Cause(ctx)
 		case err != nil:
 			return err
-		case now.consumer != ahead.consumer || !now.unsettled(ahead.number):
+		case now.Consumer != ahead.consumer || !now.Unsettled(ahead.number):
 			return nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/internal/fault"
+	"openintent/subscriptions/ledger"
 )
 
 // acknowledgementStream is a stream of StreamAcknowledgements.
@@ -57,7 +58,7 @@ type acknowledging struct {
 	count        int64
 	// noted is the ledger in which the last acknowledgements were noted, or nil. deaths is how often that ledger had
 	// found dead letters among what was acknowledged before that.
-	noted  *ledger
+	noted  *ledger.Ledger
 	deaths int
 }
 
@@ -71,7 +72,7 @@ func (a *acknowledging) take(ctx context.Context, req *openintentv1.StreamAcknow
 		_, err := a.service.find(ctx, a.subscription)
 		return err
 	}
-	if a.noted != nil && a.noted.note(req.GetNumbers()) { // where the last ones were noted
+	if a.noted != nil && a.noted.Note(req.GetNumbers()) { // where the last ones were noted
 		a.count += int64(len(req.GetNumbers()))
 		return nil
 	}
@@ -82,9 +83,9 @@ func (a *acknowledging) take(ctx context.Context, req *openintentv1.StreamAcknow
 		}
 	}
 	if l != nil && a.noted == nil {
-		a.deaths = l.deathsFound()
+		a.deaths = l.DeathsFound()
 	}
-	if l != nil && l.note(req.GetNumbers()) {
+	if l != nil && l.Note(req.GetNumbers()) {
 		a.noted = l
 	} else if _, err := a.service.AcknowledgeDeliveries(ctx, &openintentv1.AcknowledgeDeliveriesRequest{
 		SubscriptionId: a.subscription, Numbers: req.GetNumbers(),
@@ -114,7 +115,7 @@ func (a *acknowledging) settle(ctx context.Context) error {
 	if a.noted == nil {
 		return nil
 	}
-	stored, err := a.noted.settleNoted(ctx, a.deaths)
+	stored, err := a.noted.SettleNoted(ctx, a.deaths)
 	if err == nil && !stored {
 		err = errAcknowledgementsLost
 	}

@@ -15,6 +15,7 @@ import (
 	"openintent/internal/database"
 	"openintent/internal/fault"
 	"openintent/internal/fault/faulttest"
+	"openintent/subscriptions/ledger"
 )
 
 // acknowledgements is a running stream of acknowledgements with both its sides.
@@ -143,7 +144,7 @@ func TestAcknowledgementsOnAStreamMakeRoom(t *testing.T) {
 		}
 		for range many {
 			number := s.next(t).GetNumber()
-			eventually(t, func() bool { return h.ledger(t, sub).waits() }, "the stream does not wait for room")
+			eventually(t, func() bool { return h.ledger(t, sub).WaitsForRoom() }, "the stream does not wait for room")
 			a.acknowledge(t, number)
 		}
 		count, err := a.end(t)
@@ -167,7 +168,7 @@ func TestAcknowledgementsOnAStreamOfStoredDeliveriesMakeRoom(t *testing.T) {
 		}
 		for _, awaited := range []bool{true, false, true} {
 			number := s.next(t).GetNumber()
-			waits := func() bool { return h.ledger(t, sub).waits() }
+			waits := func() bool { return h.ledger(t, sub).WaitsForRoom() }
 			if awaited { // otherwise the stream may begin to wait for room afterwards
 				eventually(t, waits, "the stream does not wait for room")
 			}
@@ -223,22 +224,15 @@ func TestWhatIsAcknowledgedOnAStreamIsNotSentAgain(t *testing.T) {
 }
 
 // ledger returns what the active stream of a subscription has sent and not stored.
-func (r rooms) ledger(t *testing.T, sub *openintentv1.Subscription) *ledger {
+func (r rooms) ledger(t *testing.T, sub *openintentv1.Subscription) *ledger.Ledger {
 	found, err := r.subscriptions.find(as(sub.GetSubscriberId()), sub.GetId())
 	require.NoError(t, err)
-	return r.subscriptions.settler.of(found.no)
-}
-
-// waits reports whether the stream waits for deliveries to be finished.
-func (l *ledger) waits() bool {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	return l.awaited
+	return r.subscriptions.settler.Of(found.No)
 }
 
 // settle makes the active stream of a subscription store everything that it has sent.
 func (r rooms) settle(t *testing.T, sub *openintentv1.Subscription) {
-	require.NoError(t, r.ledger(t, sub).settle(context.Background()))
+	require.NoError(t, r.ledger(t, sub).Settle(context.Background()))
 }
 
 // If a delivery became a dead letter before its acknowledgement was stored, the stream is refused, and the client's single call removes the
@@ -258,7 +252,7 @@ func TestAcknowledgementsOnAStreamOfDeadLettersAreRefused(t *testing.T) {
 		h.clock.Advance(6 * time.Second)
 		found, err := h.subscriptions.find(as("bob"), sub.GetId())
 		require.NoError(t, err)
-		_, err = h.subscriptions.giveUp(context.Background(), found.no) // as another replica does
+		_, err = h.subscriptions.supplier.GiveUp(context.Background(), found.No) // as another replica does
 		require.NoError(t, err)
 		require.Len(t, h.deadLetters(t, sub), 1)
 		_, err = a.end(t)
@@ -353,19 +347,6 @@ func TestNobodyAcknowledgesForAnotherAgentOnAStream(t *testing.T) {
 		require.Equal(t, last, h.get(t, sub).GetAcknowledgedThrough())
 		require.Equal(t, int64(1), h.get(t, sub).GetOutstandingCount())
 	})
-}
-
-// An acknowledgement between a look and the wait for room is not missed.
-func TestAStreamDoesNotWaitForRoomThatCameMeanwhile(t *testing.T) {
-	l := &ledger{
-		settler: newSettler(nil, nil), next: 2, end: 100, given: 1, unsettled: []sentDelivery{{1, processTime()}},
-		unfinished: map[int64]unfinishedDelivery{1: {}}, acknowledged: make(map[int64]struct{}),
-	}
-	looked, err := l.state(nil)
-	require.NoError(t, err)
-	require.Equal(t, 1, looked.unsettled)
-	require.True(t, l.note([]int64{1}))
-	require.False(t, l.await(looked))
 }
 
 // panicking is a stream on which receiving panics.

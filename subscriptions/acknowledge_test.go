@@ -11,6 +11,7 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/internal/fault"
 	"openintent/internal/fault/faulttest"
+	"openintent/subscriptions/record"
 )
 
 func TestFetchDeliversUntilAcknowledged(t *testing.T) {
@@ -177,7 +178,7 @@ func TestPassingOverLeavesDeadLetters(t *testing.T) {
 		require.Len(t, h.fetch(t, sub), 1)
 		found, err := h.subscriptions.find(as("bob"), sub.GetId())
 		require.NoError(t, err)
-		require.NoError(t, h.subscriptions.passOver(t.Context(), found.no, "", []delivery{{number: 1}, {number: 2}}))
+		require.NoError(t, h.subscriptions.supplier.PassOver(t.Context(), found.No, "", []record.Delivery{{Number: 1}, {Number: 2}}))
 		require.Len(t, h.deadLetters(t, sub), 1)
 		require.Zero(t, h.get(t, sub).GetOutstandingCount(), "the other one is done")
 	})
@@ -217,12 +218,12 @@ func TestWhatIsGivenUpWhileItIsAcknowledged(t *testing.T) {
 		h.fetch(t, sub)
 		found, err := h.subscriptions.find(as("bob"), sub.GetId())
 		require.NoError(t, err)
-		before, err := h.subscriptions.deadLettersAmong(t.Context(), found.no, []int64{1})
+		before, err := h.subscriptions.deadLettersAmong(t.Context(), found.No, []int64{1})
 		require.NoError(t, err)
 		h.clock.Advance(time.Second)
 		h.sweep(t)
 		require.Len(t, h.deadLetters(t, sub), 1)
-		require.NoError(t, h.subscriptions.acknowledgeDead(t.Context(), found.no, []int64{1}, 0, before))
+		require.NoError(t, h.subscriptions.acknowledgeDead(t.Context(), found.No, []int64{1}, 0, before))
 		require.Empty(t, h.deadLetters(t, sub))
 		require.Equal(t, openintentv1.DeliveryStatus_DELIVERY_STATUS_DEAD_LETTERED, h.told(t, sent).GetStatus())
 	})
@@ -313,17 +314,17 @@ func TestAnAnswerIsBounded(t *testing.T) {
 func TestTheWindowLeavesTheRestInTheLog(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		made, err := h.channels.CreateChannel(as("creator"), &openintentv1.CreateChannelRequest{
-			IntentId: h.intent(t), Name: "talk", Options: &openintentv1.ChannelOptions{MaxMessages: ptr(int64(2 * maxUnfinished))},
+			IntentId: h.intent(t), Name: "talk", Options: &openintentv1.ChannelOptions{MaxMessages: ptr(int64(2 * record.MaxUnfinished))},
 		})
 		require.NoError(t, err)
 		channel := made.GetId()
 		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
-		for range maxUnfinished + 5 {
+		for range record.MaxUnfinished + 5 {
 			h.send(t, "ann", channel, "bob", "x")
 		}
-		require.Len(t, h.fetch(t, sub), maxUnfinished)
+		require.Len(t, h.fetch(t, sub), record.MaxUnfinished)
 		require.Empty(t, h.fetch(t, sub))
-		require.Equal(t, int64(maxUnfinished), h.get(t, sub).GetLastNumber())
+		require.Equal(t, int64(record.MaxUnfinished), h.get(t, sub).GetLastNumber())
 		_, err = h.tryAcknowledge(sub, 3)
 		require.NoError(t, err)
 		require.Equal(t, []string{"1001:x", "1002:x", "1003:x"}, described(h.fetch(t, sub)))

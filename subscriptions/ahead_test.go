@@ -18,13 +18,13 @@ import (
 )
 
 // unhurried makes a replica store what its streams have sent only when somebody waits for that.
-func (r rooms) unhurried() { r.subscriptions.settler.delay = time.Hour }
+func (r rooms) unhurried() { r.subscriptions.settler.Delay = time.Hour }
 
 // warmUp brings a stream to the point from which on it sends before it stores, and returns the last number that it has given.
 func (r rooms) warmUp(t *testing.T, s *stream[wireDelivery], sub *openintentv1.Subscription, channelID string) (number int64) {
 	found, err := r.subscriptions.find(as(sub.GetSubscriberId()), sub.GetId())
 	require.NoError(t, err)
-	for r.subscriptions.settler.of(found.no) == nil {
+	for r.subscriptions.settler.Of(found.No) == nil {
 		r.send(t, "ann", channelID, sub.GetSubscriberId(), "first")
 		number = s.next(t).GetNumber()
 		r.acknowledge(t, sub, number)
@@ -209,25 +209,6 @@ func testFailureToStore(t *testing.T, engine database.Engine, stored bool) {
 	h.acknowledge(t, sub, came.GetNumber())
 	h.send(t, "ann", channel, "bob", "three")
 	require.Equal(t, "three", textOf(s.next(t).GetMessage()))
-}
-
-func TestAbandonedNumbersAreBounded(t *testing.T) {
-	s := new(subscription)
-	for i := range int64(2 * maxAbandoned) {
-		s.lastNumber++ // of a delivery that was stored
-		s.reservedThrough = s.lastNumber + 10
-		s.abandon()
-		s.abandon() // nothing is left
-		require.Equal(t, 11*(i+1), s.lastNumber)
-	}
-	require.Len(t, s.abandoned, maxAbandoned)
-	require.False(t, s.wasAbandoned(1))
-	require.True(t, s.wasAbandoned(2))
-	require.True(t, s.wasAbandoned(s.lastNumber))
-	require.False(t, s.wasAbandoned(s.lastNumber+1))
-	s.reservedThrough = s.lastNumber + 5
-	s.abandon()
-	require.Len(t, s.abandoned, maxAbandoned, "neighbours become one")
 }
 
 // A stream that ends in order stores that it has sent a delivery, so the delivery never comes again as a first attempt.

@@ -77,5 +77,5 @@ func TestAttentionIsPosted(t *testing.T) {
 		require.Equal(t, "talk", posted.Event.Payload.ChannelName)
 		require.Equal(t, "direct_notify", posted.Event.Payload.Attention["reason"])
 		require.Equal(t, "RESPONSE_POLICY_ACK_ONLY", posted.Event.Payload.Attention["policy"], "in this house posts are plain protojson")
-	}, posting)
+	}, webhooked)
 }

@@ -8,6 +8,7 @@ import (
 	"openintent/internal/database"
 	"openintent/internal/fault"
 	"openintent/internal/pages"
+	"openintent/subscriptions/record"
 )
 
 const (
@@ -47,7 +48,7 @@ func (s *Service) ListSubscriptions(
 		}
 		condition, args = condition+" AND s.intent_id = ?", append(args, req.GetIntentId())
 	}
-	var found []summary
+	var found []record.Summary
 	var paused map[string]string
 	err = s.db.ReadHeavy(ctx, c.Reader(), func(tx *database.Tx) error {
 		rows, err := page.Fit(tx, sizeOfRow, subscriptionTable+condition+subscriptionOrder, args...)
@@ -65,12 +66,12 @@ func (s *Service) ListSubscriptions(
 	}
 	messages := make([]*openintentv1.Subscription, len(found))
 	for i, one := range found {
-		messages[i] = one.toWire(one.active(s.db.Now()))
-		s.addMaker(messages[i], one.subscription, paused)
+		messages[i] = summaryToWire(one, one.Active(s.db.Now()))
+		s.addMaker(messages[i], one.Subscription, paused)
 	}
 	response := new(openintentv1.ListSubscriptionsResponse)
 	response.Subscriptions, response.NextCursor = pages.Close(page, messages, func(i int) []any {
-		return []any{found[i].subscriber, found[i].name}
+		return []any{found[i].Subscriber, found[i].Name}
 	})
 	return response, s.leaveOut(ctx, c.Scope, response, found)
 }
@@ -83,12 +84,12 @@ func (s *Service) GetSubscription(
 	if err != nil {
 		return nil, err
 	}
-	return s.describe(ctx, sub.no)
+	return s.describe(ctx, sub.No)
 }
 
 // describe returns a subscription as clients see it now.
 func (s *Service) describe(ctx context.Context, no int64) (wire *openintentv1.Subscription, err error) {
-	var found []summary
+	var found []record.Summary
 	err = s.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) (err error) {
 		found, err = summaries(tx, "s.subscription_no = ?", 1, no)
 		return err
@@ -97,14 +98,14 @@ func (s *Service) describe(ctx context.Context, no int64) (wire *openintentv1.Su
 	case err != nil:
 		return nil, err
 	case len(found) == 0:
-		return nil, errNotFound
+		return nil, record.ErrNotFound
 	}
-	wire = found[0].toWire(found[0].active(s.db.Now()))
-	paused, err := s.paused(ctx, found[0].subscription)
+	wire = summaryToWire(found[0], found[0].Active(s.db.Now()))
+	paused, err := s.paused(ctx, found[0].Subscription)
 	if err != nil {
 		return nil, err
 	}
-	s.addMaker(wire, found[0].subscription, paused)
+	s.addMaker(wire, found[0].Subscription, paused)
 	return wire, nil
 }
 
@@ -117,22 +118,22 @@ func (s *Service) DeleteSubscription(
 	if err != nil {
 		return nil, err
 	}
-	if err := s.hide(ctx, sub.no); err != nil {
+	if err := s.hide(ctx, sub.No); err != nil {
 		return nil, err
 	}
-	if err := s.remove(ctx, sub.no); err != nil {
+	if err := s.remove(ctx, sub.No); err != nil {
 		s.logger.Warn("could not remove a deleted subscription; the sweep will remove it", "error", err)
 	}
-	return &openintentv1.DeleteSubscriptionResponse{SubscriptionId: sub.id, Status: "deleted"}, nil
+	return &openintentv1.DeleteSubscriptionResponse{SubscriptionId: sub.ID, Status: "deleted"}, nil
 }
 
 // hide stores that a subscription is deleted: nobody sees it after the commit, and its consumers notice.
 func (s *Service) hide(ctx context.Context, no int64) error {
-	return s.changes.change(ctx, no, wanted{}, func(c *change) error {
-		c.tx.AfterCommit(func() { s.messaging.WakeSubscription(no) })
-		c.also(database.Statement{
+	return s.changes.Change(ctx, no, record.Wanted{}, func(c *record.Change) error {
+		c.Tx.AfterCommit(func() { s.messaging.WakeSubscription(no) })
+		c.Also(database.Statement{
 			SQL:  "UPDATE subscriptions SET deleted_at = ? WHERE subscription_no = ?",
-			Args: []any{database.Micros(c.now), no},
+			Args: []any{database.Micros(c.Now), no},
 		})
 		return nil
 	})
@@ -156,7 +157,7 @@ func (s *Service) AcknowledgeDeliveries(
 	if err := s.acknowledge(ctx, sub, req.GetNumbers(), req.GetThrough()); err != nil {
 		return nil, err
 	}
-	return s.describe(ctx, sub.no)
+	return s.describe(ctx, sub.No)
 }
 
 // ListDeadLetters lists the deliveries that were given up.
@@ -172,7 +173,7 @@ func (s *Service) ListDeadLetters(
 	if err != nil {
 		return nil, err
 	}
-	letters, err := s.deadLetters(ctx, sub, after, page.Limit()+1)
+	letters, err := s.supplier.DeadLetters(ctx, sub, after, page.Limit()+1)
 	if err != nil {
 		return nil, err
 	}
@@ -191,11 +192,11 @@ func (s *Service) RedriveDeadLetters(
 	if err != nil {
 		return nil, err
 	}
-	if !sub.active(s.db.Now()) {
-		return nil, errEnded
+	if !sub.Active(s.db.Now()) {
+		return nil, record.ErrEnded
 	}
 	if err := s.redrive(ctx, sub, req.GetNumbers()); err != nil {
 		return nil, err
 	}
-	return s.describe(ctx, sub.no)
+	return s.describe(ctx, sub.No)
 }

@@ -7,25 +7,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"google.golang.org/protobuf/proto"
-
-	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 )
 
 // aDay is how far these tests set the clock back: much further than anything can wait.
 const aDay = 24 * time.Hour
-
-func TestAWaitHasCome(t *testing.T) {
-	now := time.Unix(1_000_000, 0)
-	for after, come := range map[time.Duration]bool{
-		-aDay: true, 0: true, time.Microsecond: false, longestWait: false, longestWait + time.Microsecond: true, aDay: true,
-	} {
-		require.Equal(t, come, hasCome(now.Add(after), now), after)
-	}
-	field := new(createInput).ProtoReflect().Descriptor().Fields().ByName("acknowledge_seconds")
-	rules := proto.GetExtension(field.Options(), validate.E_Field).(*validate.FieldRules)
-	require.LessOrEqual(t, time.Duration(rules.GetInt32().GetLte())*time.Second, longestWait, "a consumer may take so long to acknowledge")
-}
 
 func TestAClockSetBackPutsOffNoPost(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
@@ -43,7 +28,7 @@ func TestAClockSetBackPutsOffNoPost(t *testing.T) {
 		works.Store(true)
 		h.clock.Advance(-aDay)
 		require.Equal(t, "late", endpoint.await(t, 1)[0])
-	}, posting, restless)
+	}, webhooked, restless)
 }
 
 func TestAClockSetBackPutsOffNoDelivery(t *testing.T) {

@@ -12,7 +12,10 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
 	"openintent/internal/database/databasetest"
+	"openintent/subscriptions/delivering"
+	"openintent/subscriptions/record"
 )
 
 // contentReads counts the messages that the database returns with their contents, and the deliveries of own logs that are compared with
@@ -98,7 +101,7 @@ func TestLargeDeliveriesAreReadInPages(t *testing.T) {
 		found, due := h.due(t, sub)
 		require.Len(t, due, count)
 
-		some, known, err := h.subscriptions.someContents(context.Background(), found, due, true)
+		some, known, err := h.subscriptions.supplier.SomeContents(context.Background(), found, due, true)
 		require.NoError(t, err)
 		require.Positive(t, known)
 		size := 0
@@ -107,36 +110,36 @@ func TestLargeDeliveriesAreReadInPages(t *testing.T) {
 				size += entry.Size()
 			}
 		}
-		require.LessOrEqual(t, size, 2*pageBytes)
+		require.LessOrEqual(t, size, 2*delivering.PageBytes)
 
 		var numbers []int64
 		for rows := due; len(rows) > 0; {
 			read.reset()
-			parcels, gone, err := h.subscriptions.pack(context.Background(), found, rows, 0)
+			parcels, gone, err := h.subscriptions.supplier.Pack(context.Background(), found, rows, 0)
 			require.NoError(t, err)
 			require.Empty(t, gone)
 			size := 0
 			for _, p := range parcels {
-				numbers, size = append(numbers, p.number), size+proto.Size(p.wire)
+				numbers, size = append(numbers, p.Number), size+proto.Size(p.Wire)
 			}
-			require.LessOrEqual(t, size, pageBytes)
+			require.LessOrEqual(t, size, delivering.PageBytes)
 			require.LessOrEqual(t, read.messages.Load(), int64(len(rows)+16), "all at once, and then what is missing in the answer")
 			rows = rows[len(parcels):]
 			if len(rows) > 0 {
-				require.Greater(t, size, pageBytes-len(large)-1000, "the answer is full")
+				require.Greater(t, size, delivering.PageBytes-len(large)-1000, "the answer is full")
 			}
 		}
-		require.Equal(t, numbersOf(due), numbers)
+		require.Equal(t, record.NumbersOf(due), numbers)
 	})
 }
 
 // Nothing is left out of a message that is larger than an answer, and it comes alone.
 func TestAMessageLargerThanAnAnswerComesAlone(t *testing.T) {
-	roomy := func(s *settings) { s.messaging.MaxPayloadBytes = pageBytes + 1000 }
+	roomy := func(s *settings) { s.messaging.MaxPayloadBytes = delivering.PageBytes + 1000 }
 	eachEngine(t, func(t *testing.T, h *house) {
 		channel := h.open(t, h.intent(t), "talk")
 		sub := h.subscribe(t, "bob", &createInput{})
-		large := strings.Repeat("x", pageBytes)
+		large := strings.Repeat("x", delivering.PageBytes)
 		for _, text := range []string{"one", "two", large, "three"} {
 			h.send(t, "ann", channel, "bob", text)
 		}
@@ -144,7 +147,7 @@ func TestAMessageLargerThanAnAnswerComesAlone(t *testing.T) {
 		h.clock.Advance(time.Hour)
 		found, due := h.due(t, sub)
 		for _, want := range []int{2, 1, 1} {
-			parcels, gone, err := h.subscriptions.pack(context.Background(), found, due, 0)
+			parcels, gone, err := h.subscriptions.supplier.Pack(context.Background(), found, due, 0)
 			require.NoError(t, err)
 			require.Empty(t, gone)
 			require.Len(t, parcels, want)
@@ -155,12 +158,15 @@ func TestAMessageLargerThanAnAnswerComesAlone(t *testing.T) {
 }
 
 // due returns a subscription as it is stored, and its deliveries that are due.
-func (h *house) due(t *testing.T, sub *openintentv1.Subscription) (*subscription, []delivery) {
+func (h *house) due(t *testing.T, sub *openintentv1.Subscription) (*record.Subscription, []record.Delivery) {
 	found, err := h.subscriptions.find(asOperator(), sub.GetId())
 	require.NoError(t, err)
-	o, err := h.subscriptions.offering(context.Background(), found, offerPage)
-	require.NoError(t, err)
-	return found, o.due
+	var due []record.Delivery
+	require.NoError(t, h.db.ReadStatement(t.Context(), func(tx *database.Tx) error {
+		due, err = record.Deliveries(tx, record.UnfinishedOf(tx)+" AND d.due_at <= ?", "", found.No, database.Micros(h.clock.Now()))
+		return err
+	}))
+	return found, due
 }
 
 // An answer to a fetch ends at 3 MiB, as its proto says.

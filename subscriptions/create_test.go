@@ -1,7 +1,6 @@
 package subscriptions
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -130,8 +129,7 @@ func TestAnAgentsSubscriptionsAreBounded(t *testing.T) {
 		faulttest.Require(t, err, fault.Quota, "TOO_MANY_SUBSCRIPTIONS")
 		require.Equal(t, maxSubscriptions, h.rows(t, "subscriptions", "1 = 1"), "the subscription was not created")
 		h.subscribe(t, "ann", &createInput{})
-		_, err = h.subscriptions.ownLog(context.Background(), "bob")
-		require.NoError(t, err, "the agent's own log does not count")
+		require.NotNil(t, h.ownLog(t, "bob"), "the agent's own log does not count")
 		_, err = h.subscriptions.DeleteSubscription(as("bob"), &openintentv1.DeleteSubscriptionRequest{SubscriptionId: last.GetId()})
 		require.NoError(t, err)
 		h.subscribe(t, "bob", &createInput{})

@@ -16,6 +16,7 @@ import (
 	"openintent/internal/database/databasetest"
 	"openintent/internal/fault"
 	"openintent/internal/fault/faulttest"
+	"openintent/subscriptions/record"
 )
 
 // givingUp is a subscription that gives up after one attempt.
@@ -115,10 +116,13 @@ func TestSQLiteFindsDeadLettersElsewhereByIndexes(t *testing.T) {
 	h := newHouse(t, database.SQLite)
 	var statements []database.Statement
 	require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
-		statements = prepareDeadElsewhere(tx, &subscription{no: 1, subscriber: "bob"}, [][2]int64{{1, 2}, {3, 4}}, nil)
+		statements = prepareDeadElsewhere(tx, &record.Subscription{No: 1, Subscriber: "bob"}, [][2]int64{{1, 2}, {3, 4}}, nil)
 		return nil
 	}))
-	byPlace, together := h.plan(t, statements[0].SQL, statements[0].Args...), h.plan(t, statements[1].SQL, statements[1].Args...)
+	plan := func(s database.Statement) string {
+		return databasetest.Plan(t, h.db, "subscriptions", s.SQL, s.Args...)
+	}
+	byPlace, together := plan(statements[0]), plan(statements[1])
 	require.Contains(t, byPlace, "subscription_deliveries_dead_place (intent_no=? AND position=?)")
 	require.Regexp(t, `^SEARCH s .*\(subscriber_id=\?\)\nSEARCH d .*\(subscription_no=\?\)$`, together)
 }
@@ -220,15 +224,15 @@ func TestSQLiteReadsNoDeadLettersToFindWhatIsDue(t *testing.T) {
 func (h *house) bury(t *testing.T, sub *openintentv1.Subscription, count int) {
 	found, err := h.subscriptions.find(asOperator(), sub.GetId())
 	require.NoError(t, err)
-	require.NoError(t, h.subscriptions.changes.change(t.Context(), found.no, wanted{}, func(c *change) error {
+	require.NoError(t, h.subscriptions.changes.Change(t.Context(), found.No, record.Wanted{}, func(c *record.Change) error {
 		for range count {
-			c.locked.lastNumber++
-			d := delivery{number: c.locked.lastNumber, intentNo: found.intentNo, position: c.locked.lastNumber, dueAt: c.now}
-			c.insert(d)
-			d.deadAt = c.now
-			c.update(d)
+			c.Locked.LastNumber++
+			d := record.Delivery{Number: c.Locked.LastNumber, IntentNo: found.IntentNo, Position: c.Locked.LastNumber, DueAt: c.Now}
+			c.Insert(d)
+			d.DeadAt = c.Now
+			c.Update(d)
 		}
-		c.locked.offeredThrough = c.locked.lastNumber
+		c.Locked.OfferedThrough = c.Locked.LastNumber
 		return nil
 	}))
 }

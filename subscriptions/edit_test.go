@@ -66,5 +66,5 @@ func TestPostsHaveTheNewestContent(t *testing.T) {
 			return len(endpoint.taken()) > 0
 		}, "nothing was accepted")
 		require.Equal(t, "new", endpoint.all()[len(endpoint.all())-1].text())
-	}, posting, restless)
+	}, webhooked, restless)
 }

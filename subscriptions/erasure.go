@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"openintent/internal/database"
+	"openintent/subscriptions/record"
 )
 
 // EraseOf deletes all subscriptions of an agent and its own log, with everything that they had to deliver, their addresses and their
@@ -20,7 +21,7 @@ func (s *Service) EraseOf(ctx context.Context, agentID string) (count int64, err
 			return count, err
 		}
 		for _, no := range nos {
-			if err := s.hide(ctx, no); err != nil && !errors.Is(err, errNotFound) {
+			if err := s.hide(ctx, no); err != nil && !errors.Is(err, record.ErrNotFound) {
 				return count, err
 			}
 			if err := s.remove(ctx, no); err != nil {

@@ -1,7 +1,6 @@
 package subscriptions
 
 import (
-	"errors"
 	"strconv"
 
 	"openintent/internal/fault"
@@ -9,32 +8,16 @@ import (
 
 // The refusals of this room.
 var (
-	errNotFound = fault.New(fault.NotFound, "SUBSCRIPTION_NOT_FOUND",
-		"The caller has no subscription with this id; check the id.")
-	errNameTaken = fault.New(fault.AlreadyExists, "SUBSCRIPTION_NAME_TAKEN",
-		"The agent already has a subscription with that name; use it, delete it, or choose another name.")
 	errTooMany = fault.New(fault.Quota, "TOO_MANY_SUBSCRIPTIONS",
 		"The agent has %d subscriptions, and no agent may have more; delete those that are no longer needed.", maxSubscriptions)
-	errEnded = fault.New(fault.Conflict, "SUBSCRIPTION_ENDED",
-		"The subscription delivers nothing more, because it expired or its agent was deregistered; create another one.")
-	errInUse = fault.New(fault.Conflict, "SUBSCRIPTION_IN_USE",
-		"A stream is receiving this subscription's deliveries; end that stream first, or use the deliveries that it receives.")
 	errPosted = fault.New(fault.Conflict, "SUBSCRIPTION_POSTED",
 		"This subscription posts its deliveries to a webhook; create a subscription without a webhook to receive deliveries here.")
 	errNotPosted = fault.New(fault.Conflict, "SUBSCRIPTION_NOT_POSTED",
 		"This subscription has no webhook, so there is nothing to take over or to change; any key of its agent receives its deliveries.")
-	errChannelClosed = fault.New(fault.Conflict, "CHANNEL_CLOSED",
-		"The subscription's channel is closed and has nothing left to deliver; nothing more will come.")
 	errAcknowledgementsLost = fault.New(fault.VersionMismatch, "ACKNOWLEDGEMENTS_LOST",
 		"The acknowledgements of this call may not be stored, for example because another stream took over the deliveries;"+
 			" acknowledge their numbers again with AcknowledgeDeliveries, which says what became of them.")
 )
-
-// errConsumerLost tells a consumer that another one has taken over its deliveries. It never leaves the room.
-var errConsumerLost = errors.New("another consumer has taken over")
-
-// errPaused ends a dispatch because the key of the subscription's maker has ended. It never leaves the room.
-var errPaused = errors.New("the subscription is paused")
 
 // notDelivered refuses to acknowledge a delivery that was not made yet.
 func notDelivered(number int64) error {

@@ -10,6 +10,7 @@ import (
 
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/internal/database"
+	"openintent/subscriptions/delivering"
 )
 
 // If a fetch waits long for its commit, it reads the contents again. What is deleted by then is finished.
@@ -20,17 +21,17 @@ func TestAFetchReadsAgainAfterALongCommit(t *testing.T) {
 		edited, deleted := h.send(t, "ann", channel, "bob", "one"), h.send(t, "ann", channel, "bob", "two")
 		require.Equal(t, []string{"1:one", "2:two"}, described(h.fetch(t, sub)))
 		h.clock.Advance(time.Minute) // both are due again
-		release := h.subscriptions.changes.holdUp()
+		release := h.subscriptions.changes.HoldUp()
 		fetched := make(chan []*wireDelivery, 1)
 		go func() {
 			found, _ := h.tryFetch(as("bob"), sub, 10)
 			fetched <- found
 		}()
-		h.subscriptions.changes.wait(t, 1)
+		h.awaitChanges(t, 1)
 		h.edit(t, edited, "better")
 		_, err := h.messaging.DeleteMessage(as("ann"), &openintentv1.DeleteMessageRequest{ChannelId: channel, MessageId: deleted.GetId()})
 		require.NoError(t, err)
-		h.clock.Advance(2 * freshFor)
+		h.clock.Advance(2 * delivering.FreshFor)
 		release()
 		found := <-fetched
 		require.Len(t, found, 2)
@@ -61,17 +62,12 @@ func TestAStreamReadsAgainAfterItReservedNumbers(t *testing.T) {
 	sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
 	s := h.stream(t, sub, nil)
 	h.warmUp(t, s, sub, channel)
-	found, err := h.subscriptions.find(as("bob"), sub.GetId())
-	require.NoError(t, err)
-	l := h.subscriptions.settler.of(found.no)
-	l.mutex.Lock()
-	l.next = l.end + 1
-	l.mutex.Unlock()
+	h.ledger(t, sub).Spend()
 	armed.armed.Store(true)
 	sent := h.send(t, "ann", channel, "bob", "one")
 	<-reserving
 	h.edit(t, sent, "better")
-	h.clock.Advance(2 * freshFor)
+	h.clock.Advance(2 * delivering.FreshFor)
 	close(proceed)
 	require.Equal(t, "better", textOf(s.next(t).GetMessage()))
 }

@@ -14,6 +14,8 @@ import (
 	"openintent/internal/database"
 	"openintent/internal/fault"
 	"openintent/internal/fault/faulttest"
+	"openintent/subscriptions/delivering"
+	"openintent/subscriptions/record"
 )
 
 // Two replicas that gather for one subscription simultaneously number everything once and in the order of each intent's log.
@@ -144,12 +146,12 @@ func TestWhatIsNotForTheSubscriberCostsNoWrites(t *testing.T) {
 		require.Len(t, h.fetch(t, sub), 1)
 		found, err := h.subscriptions.find(as("bob"), sub.GetId())
 		require.NoError(t, err)
-		r := h.receiverFor(t, found)
+		r := h.looking(t, found)
 		g := r.gatherer
-		gather := func() *progress {
+		gather := func() *delivering.Progress {
 			seen, err := r.refresh(as("bob"))
 			require.NoError(t, err)
-			_, err = g.gather(as("bob"), seen)
+			_, err = g.Gather(as("bob"), seen)
 			require.NoError(t, err)
 			return seen
 		}
@@ -158,15 +160,15 @@ func TestWhatIsNotForTheSubscriberCostsNoWrites(t *testing.T) {
 		}
 		h.faults.set(func() error { commits++; return nil }, nil)
 		before := commits
-		require.Len(t, gather().backlogs, 1)
-		require.Empty(t, gather().backlogs)
+		require.Len(t, gather().Backlogs, 1)
+		require.Empty(t, gather().Backlogs)
 		require.Equal(t, before, commits)
 		h.faults.set(nil, nil)
-		for range unwritten {
+		for range record.Unwritten {
 			h.send(t, "ann", channel, "eve", "x")
 		}
 		gather()
-		require.Empty(t, g.scanned, "now it is stored")
+		require.Empty(t, g.Scanned, "now it is stored")
 		h.send(t, "ann", channel, "bob", "two")
 		require.Equal(t, []string{"2:two"}, described(h.fetch(t, sub)))
 	})
@@ -178,9 +180,9 @@ func TestWideSubscriptionsReachNewIntents(t *testing.T) {
 		known, later := h.open(t, h.intent(t), "known"), h.open(t, h.intent(t), "later")
 		h.send(t, "ann", known, "bob", "before")
 		h.send(t, "ann", later, "*", "before, to everyone")
-		h.clock.Advance(2 * settling)
+		h.clock.Advance(afterCommits)
 		sub := h.subscribe(t, "bob", &createInput{})
-		h.clock.Advance(2 * settling)
+		h.clock.Advance(afterCommits)
 		require.Empty(t, h.fetch(t, sub))
 		h.send(t, "ann", later, "bob", "first")
 		h.send(t, "ann", known, "bob", "second")
@@ -251,16 +253,16 @@ func TestPurgedIntentsAreNotGathered(t *testing.T) {
 		sub, err := h.subscriptions.find(as("bob"), wide.GetId())
 		require.NoError(t, err)
 		reaching := func() []int64 {
-			r := h.receiverFor(t, sub)
-			defer r.close()
+			r := h.looking(t, sub)
+			defer r.watch.Close() // the next one reads anew what reaches the agent
 			seen, err := r.refresh(t.Context())
 			require.NoError(t, err)
-			require.Empty(t, seen.backlogs)
-			return r.watch.After(0, passPage)
+			require.Empty(t, seen.Backlogs)
+			return r.watch.After(0, 1000)
 		}
 		intentNos := reaching()
 		require.Len(t, intentNos, 1)
-		page, err := h.messaging.ReadFeed(t.Context(), sub.feed(intentNos[0]), 0, gatherPage)
+		page, err := h.messaging.ReadFeed(t.Context(), sub.Feed(intentNos[0]), 0, delivering.GatherPage)
 		require.NoError(t, err)
 		require.Len(t, page.Entries, 2)
 
@@ -268,10 +270,9 @@ func TestPurgedIntentsAreNotGathered(t *testing.T) {
 		require.NoError(t, h.messaging.Sweep(t.Context()))
 		require.Empty(t, reaching())
 		require.Equal(t, 1, h.rows(t, "subscription_positions", "1 = 1"), "the intent's own subscription may go on")
-		found, stored, err := h.subscriptions.number(t.Context(), sub, "", intentNos[0], 0, page.Through, page.Entries)
-		require.NoError(t, err)
-		require.Empty(t, found)
-		require.Equal(t, page.Log.Position, stored)
-		require.Equal(t, int64(2), h.get(t, wide).GetLastNumber())
+		require.NoError(t, h.subscriptions.changes.Change(t.Context(), sub.No, record.Wanted{IntentNo: intentNos[0]}, func(c *record.Change) error {
+			require.Equal(t, page.Log.Position, c.Position, "so what was read before is not numbered again")
+			return nil
+		}))
 	})
 }

@@ -14,23 +14,12 @@ import (
 	"openintent/internal/database"
 	"openintent/internal/database/databasetest"
 	"openintent/internal/fault/faulttest"
+	"openintent/subscriptions/record"
 )
 
-// holdUp makes changes wait as if a group was being committed, until release is called.
-func (g *groupCommit) holdUp() (release func()) {
-	g.mutex.Lock()
-	defer g.mutex.Unlock()
-	g.led = true
-	return g.pass
-}
-
-// wait waits until a number of changes wait.
-func (g *groupCommit) wait(t *testing.T, count int) {
-	eventually(t, func() bool {
-		g.mutex.Lock()
-		defer g.mutex.Unlock()
-		return len(g.waiting) == count
-	}, fmt.Sprintf("there are not %d changes waiting", count))
+// awaitChanges waits until a number of changes wait.
+func (r rooms) awaitChanges(t *testing.T, count int) {
+	eventually(t, func() bool { return r.subscriptions.changes.Waits() == count }, fmt.Sprintf("there are not %d changes waiting", count))
 }
 
 // locks counts how often subscriptions were locked for changes.
@@ -51,35 +40,39 @@ func (h *house) numbered(t *testing.T, count int) []int64 {
 	for i := range nos {
 		found, err := h.subscriptions.find(asOperator(), h.subscribe(t, fmt.Sprint("agent-", i), &createInput{}).GetId())
 		require.NoError(t, err)
-		nos[i] = found.no
+		nos[i] = found.No
 	}
 	return nos
 }
 
 // marks returns a decision that can be seen in the stored subscription.
-func marks(text string) decision {
-	return func(c *change) error {
-		c.locked.lastError += text
+func marks(text string) record.Decision {
+	return func(c *record.Change) error {
+		c.Locked.LastError += text
 		return nil
 	}
 }
 
 // panicsOnce returns a decision that panics in its group, and refuses afterwards.
-func panicsOnce() decision {
+func panicsOnce() record.Decision {
 	panicked := false
-	return func(*change) error {
+	return func(*record.Change) error {
 		if !panicked {
 			panicked = true
 			panic("the decision of a group")
 		}
-		return errEnded
+		return record.ErrEnded
 	}
 }
 
 // begin makes a change on another goroutine.
-func (h *house) begin(ctx context.Context, no int64, decide decision) <-chan error {
+func (h *house) begin(ctx context.Context, no int64, decide record.Decision) <-chan error {
+	return h.beginWanting(ctx, no, record.Wanted{}, decide)
+}
+
+func (h *house) beginWanting(ctx context.Context, no int64, want record.Wanted, decide record.Decision) <-chan error {
 	done := make(chan error, 1)
-	go func() { done <- h.subscriptions.changes.change(ctx, no, wanted{}, decide) }()
+	go func() { done <- h.subscriptions.changes.Change(ctx, no, want, decide) }()
 	return done
 }
 
@@ -99,14 +92,14 @@ func TestChangesThatWaitAreCommittedTogether(t *testing.T) {
 			locked := new(locks)
 			h := newHouse(t, engine, locked.count)
 			nos := h.numbered(t, 20)
-			release := h.subscriptions.changes.holdUp()
+			release := h.subscriptions.changes.HoldUp()
 			var begun []<-chan error
 			for i, no := range nos {
 				begun = append(begun, h.begin(t.Context(), no, marks("a")))
-				h.subscriptions.changes.wait(t, i+1)
+				h.awaitChanges(t, i+1)
 			}
 			begun = append(begun, h.begin(t.Context(), nos[3], marks("b")))
-			h.subscriptions.changes.wait(t, len(nos)+1)
+			h.awaitChanges(t, len(nos)+1)
 			locked.Store(0)
 			release()
 			for _, done := range begun {
@@ -123,11 +116,11 @@ func TestChangesThatWaitAreCommittedTogether(t *testing.T) {
 // A change that is refused, that the database refuses, or that panics is not made. The others of its group are.
 func TestOneChangeOfAGroupDoesNotSpoilTheOthers(t *testing.T) {
 	broken := database.Statement{SQL: "UPDATE subscriptions SET id = NULL"}
-	planted := map[string]func() decision{
-		"refused":     func() decision { return func(*change) error { return errEnded } },
-		"no data":     func() decision { return func(c *change) error { c.also(broken); return nil } },
+	planted := map[string]func() record.Decision{
+		"refused":     func() record.Decision { return func(*record.Change) error { return record.ErrEnded } },
+		"no data":     func() record.Decision { return func(c *record.Change) error { c.Also(broken); return nil } },
 		"panics once": panicsOnce,
-		"deleted":     func() decision { return marks("never") },
+		"deleted":     func() record.Decision { return marks("never") },
 	}
 	for name, planted := range planted {
 		t.Run(name, func(t *testing.T) {
@@ -136,13 +129,13 @@ func TestOneChangeOfAGroupDoesNotSpoilTheOthers(t *testing.T) {
 				if name == "deleted" {
 					require.NoError(t, h.subscriptions.hide(t.Context(), nos[1]))
 				}
-				release := h.subscriptions.changes.holdUp()
+				release := h.subscriptions.changes.HoldUp()
 				first := h.begin(t.Context(), nos[0], marks("first"))
-				h.subscriptions.changes.wait(t, 1)
+				h.awaitChanges(t, 1)
 				second := h.begin(t.Context(), nos[1], decide)
-				h.subscriptions.changes.wait(t, 2)
+				h.awaitChanges(t, 2)
 				third := h.begin(t.Context(), nos[2], marks("third"))
-				h.subscriptions.changes.wait(t, 3)
+				h.awaitChanges(t, 3)
 				release()
 				require.NoError(t, <-first)
 				require.NoError(t, <-third)
@@ -151,9 +144,9 @@ func TestOneChangeOfAGroupDoesNotSpoilTheOthers(t *testing.T) {
 				case "no data":
 					require.True(t, database.IsData(err), "%v", err)
 				case "deleted":
-					require.Equal(t, errNotFound, err)
+					require.Equal(t, record.ErrNotFound, err)
 				default:
-					require.Equal(t, errEnded, err)
+					require.Equal(t, record.ErrEnded, err)
 				}
 			})
 		})
@@ -169,7 +162,7 @@ func TestALockedSubscriptionHoldsUpNoGroup(t *testing.T) {
 	locked, proceed, gone := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		gone <- h.db.Write(context.Background(), func(tx *database.Tx) error {
-			return changeIn(tx, nos[0], wanted{}, func(*change) error {
+			return record.ChangeIn(tx, nos[0], record.Wanted{}, func(*record.Change) error {
 				close(locked)
 				<-proceed
 				return nil
@@ -177,11 +170,11 @@ func TestALockedSubscriptionHoldsUpNoGroup(t *testing.T) {
 		})
 	}()
 	<-locked
-	release := h.subscriptions.changes.holdUp()
+	release := h.subscriptions.changes.HoldUp()
 	held := h.begin(t.Context(), nos[0], marks("held"))
-	h.subscriptions.changes.wait(t, 1)
+	h.awaitChanges(t, 1)
 	free := h.begin(t.Context(), nos[1], marks("free"))
-	h.subscriptions.changes.wait(t, 2)
+	h.awaitChanges(t, 2)
 	tried.Store(0)
 	release()
 	require.NoError(t, <-free)
@@ -200,17 +193,17 @@ func TestALockedSubscriptionHoldsUpNoGroup(t *testing.T) {
 func TestACallerThatGoesAwayDoesNotStopTheOthers(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		nos := h.numbered(t, 4)
-		release := h.subscriptions.changes.holdUp()
+		release := h.subscriptions.changes.HoldUp()
 		leading, leave := context.WithCancelCause(t.Context())
 		deciding, proceed := make(chan struct{}), make(chan struct{})
-		leader := h.begin(leading, nos[0], func(c *change) error {
+		leader := h.begin(leading, nos[0], func(c *record.Change) error {
 			close(deciding)
 			<-proceed
 			return marks("leader")(c)
 		})
-		h.subscriptions.changes.wait(t, 1)
+		h.awaitChanges(t, 1)
 		other := h.begin(t.Context(), nos[1], marks("other"))
-		h.subscriptions.changes.wait(t, 2)
+		h.awaitChanges(t, 2)
 		release()
 		<-deciding
 
@@ -218,9 +211,9 @@ func TestACallerThatGoesAwayDoesNotStopTheOthers(t *testing.T) {
 		leave(left)
 		waiting, quit := context.WithCancelCause(t.Context())
 		early := h.begin(waiting, nos[2], marks("early"))
-		h.subscriptions.changes.wait(t, 1)
+		h.awaitChanges(t, 1)
 		late := h.begin(t.Context(), nos[3], marks("late"))
-		h.subscriptions.changes.wait(t, 2)
+		h.awaitChanges(t, 2)
 		quit(left)
 		require.ErrorIs(t, <-early, left)
 		close(proceed)
@@ -238,11 +231,11 @@ func TestACallerThatGoesAwayDoesNotStopTheOthers(t *testing.T) {
 func TestAGroupWhoseCommitIsUnknownIsNotRepeated(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		nos := h.numbered(t, 2)
-		release := h.subscriptions.changes.holdUp()
+		release := h.subscriptions.changes.HoldUp()
 		first := h.begin(as("agent-0"), nos[0], marks("a"))
-		h.subscriptions.changes.wait(t, 1)
+		h.awaitChanges(t, 1)
 		second := h.begin(as("agent-1"), nos[1], marks("b"))
-		h.subscriptions.changes.wait(t, 2)
+		h.awaitChanges(t, 2)
 		h.faults.set(nil, nth(1))
 		release()
 		require.True(t, database.IsCommitUnknown(<-first))
@@ -267,9 +260,9 @@ func TestABroadcastIsNumberedForManyTogether(t *testing.T) {
 				streams = append(streams, h.follow(t, fmt.Sprint("agent-", i), nil))
 				requireNext(t, streams[i], "0 caught up")
 			}
-			release := h.subscriptions.changes.holdUp()
+			release := h.subscriptions.changes.HoldUp()
 			h.send(t, "ann", channel, "*", "to all")
-			h.subscriptions.changes.wait(t, agents)
+			h.awaitChanges(t, agents)
 			locked.Store(0)
 			release()
 			for _, s := range streams {
@@ -283,7 +276,7 @@ func TestABroadcastIsNumberedForManyTogether(t *testing.T) {
 				streams[i].cancel()
 			}
 			h.send(t, "ann", channel, "*", "more")
-			release = h.subscriptions.changes.holdUp()
+			release = h.subscriptions.changes.HoldUp()
 			fetched := make(chan []*wireDelivery, agents)
 			for _, sub := range subs {
 				go func() {
@@ -294,7 +287,7 @@ func TestABroadcastIsNumberedForManyTogether(t *testing.T) {
 					fetched <- found
 				}()
 			}
-			h.subscriptions.changes.wait(t, agents)
+			h.awaitChanges(t, agents)
 			release()
 			for range agents {
 				require.Equal(t, []string{"1:more"}, described(<-fetched))
@@ -312,7 +305,7 @@ func TestEachChangeKnowsItsOwnSubscription(t *testing.T) {
 			sub := h.subscribe(t, fmt.Sprint("agent-", i), &createInput{ChannelId: &channel})
 			found, err := h.subscriptions.find(asOperator(), sub.GetId())
 			require.NoError(t, err)
-			nos = append(nos, found.no)
+			nos = append(nos, found.No)
 			for range i + 1 {
 				h.send(t, "ann", channel, fmt.Sprint("agent-", i), "one")
 			}
@@ -320,21 +313,30 @@ func TestEachChangeKnowsItsOwnSubscription(t *testing.T) {
 		}
 		found, err := h.subscriptions.find(asOperator(), h.subscribe(t, "agent-9", &createInput{ChannelId: &channel}).GetId())
 		require.NoError(t, err)
-		want := wanted{intentNo: found.intentNo, numbers: []int64{2, 3}, unfinished: true}
-		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
-			all, err := lockChanges(tx, "", append(nos, found.no), []wanted{want, want, {}, want})
-			require.NoError(t, err)
-			require.Len(t, all, 4)
-			require.Empty(t, all[nos[0]].rows)
-			require.Equal(t, []int64{1}, numbersOf(all[nos[0]].unfinished))
-			require.Equal(t, []int64{2}, numbersOf(all[nos[1]].rows))
-			require.Equal(t, []int64{1, 2}, numbersOf(all[nos[1]].unfinished))
-			require.Greater(t, all[nos[1]].position, all[nos[0]].position)
-			require.Empty(t, append(all[nos[2]].rows, all[nos[2]].unfinished...))
-			require.Zero(t, all[nos[2]].position)
-			require.Empty(t, all[found.no].unfinished)
-			return nil
-		}))
-		faulttest.Require(t, h.subscriptions.changes.change(t.Context(), 1<<40, wanted{}, marks("never")), errNotFound.Kind, errNotFound.Reason)
+		want := record.Wanted{IntentNo: found.IntentNo, Numbers: []int64{2, 3}, Unfinished: true}
+		all := make(map[int64]*record.Change)
+		release := h.subscriptions.changes.HoldUp()
+		var begun []<-chan error
+		for i, no := range append(nos, found.No) {
+			begun = append(begun, h.beginWanting(t.Context(), no, []record.Wanted{want, want, {}, want}[i], func(c *record.Change) error {
+				all[no] = c
+				return nil
+			}))
+			h.awaitChanges(t, i+1)
+		}
+		release()
+		for _, done := range begun {
+			require.NoError(t, <-done)
+		}
+		require.Len(t, all, 4)
+		require.Empty(t, all[nos[0]].Rows)
+		require.Equal(t, []int64{1}, record.NumbersOf(all[nos[0]].Unfinished))
+		require.Equal(t, []int64{2}, record.NumbersOf(all[nos[1]].Rows))
+		require.Equal(t, []int64{1, 2}, record.NumbersOf(all[nos[1]].Unfinished))
+		require.Greater(t, all[nos[1]].Position, all[nos[0]].Position)
+		require.Empty(t, append(all[nos[2]].Rows, all[nos[2]].Unfinished...))
+		require.Zero(t, all[nos[2]].Position)
+		require.Empty(t, all[found.No].Unfinished)
+		faulttest.Require(t, h.subscriptions.changes.Change(t.Context(), 1<<40, record.Wanted{}, marks("never")), record.ErrNotFound.Kind, record.ErrNotFound.Reason)
 	})
 }

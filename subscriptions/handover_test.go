@@ -16,6 +16,7 @@ import (
 	"openintent/internal/database/databasetest"
 	"openintent/internal/fault"
 	"openintent/internal/fault/faulttest"
+	"openintent/subscriptions/record"
 )
 
 // looks counts how often a subscription is read. A look of a stream reads it; what is handed over takes no look.
@@ -139,7 +140,7 @@ func TestAnAcknowledgementAheadIsAnsweredWithoutAFurtherRead(t *testing.T) {
 				before := bobs.Load()
 				answered := h.acknowledge(t, sub, numbers...)
 				require.Zero(t, bobs.Load()-before, "the call makes no statement of its own")
-				require.NoError(t, h.subscriptions.settler.named(sub.GetId()).settle(t.Context()))
+				require.NoError(t, h.subscriptions.settler.Named(sub.GetId()).Settle(t.Context()))
 				require.True(t, proto.Equal(h.get(t, sub), answered), "%v\n%v", h.get(t, sub), answered)
 			}
 			// Each step acknowledges some of what has come; the rest is stored, so later steps acknowledge stored deliveries, too.
@@ -232,14 +233,14 @@ func TestWhatIsDueComesBeforeWhatIsHandedOver(t *testing.T) {
 func TestAnExpiredSubscriptionTakesNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		channel := h.open(t, h.intent(t), "talk")
-		sub := h.subscribe(t, "bob", &createInput{AcknowledgeSeconds: ptr(int32(3600)), ExpiresAt: h.in(leaseTime / 2)})
+		sub := h.subscribe(t, "bob", &createInput{AcknowledgeSeconds: ptr(int32(3600)), ExpiresAt: h.in(record.LeaseTime / 2)})
 		s := h.stream(t, sub, nil)
 		h.warmUp(t, s, sub, channel)
 		for range 2 {
 			h.send(t, "ann", channel, "bob", "in time")
 			require.Equal(t, "in time", textOf(s.next(t).GetMessage()))
 		}
-		h.clock.Advance(leaseTime / 2) // the lease lasts longer
+		h.clock.Advance(record.LeaseTime / 2) // the lease lasts longer
 		h.send(t, "ann", channel, "bob", "too late")
 		faulttest.Require(t, s.end(t), fault.Conflict, "SUBSCRIPTION_ENDED")
 	})

@@ -41,6 +41,9 @@ const (
 // patience bounds every wait of a test for something that must happen.
 const patience = time.Minute
 
+// afterCommits is so long that what was stored before certainly lies before a subscription that is created afterwards.
+const afterCommits = 2 * time.Minute
+
 // house consists of the rooms up to this one on a fresh database, with a clock that the test controls.
 type house struct {
 	url   string

@@ -10,8 +10,12 @@ import (
 
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/messaging"
 	"openintent/messaging/message"
+	"openintent/messaging/reading"
+	"openintent/subscriptions/delivering"
+	"openintent/subscriptions/record"
 )
 
 // annotate stores an annotation of a message, with a signal that tells it from others and the agents that it is for.
@@ -166,5 +170,35 @@ func TestAnnotationsArePosted(t *testing.T) {
 		require.NoError(t, json.Unmarshal(p.Body, &posted))
 		require.Equal(t, m.GetId(), posted.Event.Payload.Annotation["message_id"])
 		require.Equal(t, "mine", posted.Event.Payload.Annotation["signal"])
-	}, posting)
+	}, webhooked)
+}
+
+// A page that was read before an agent's own log began to number annotations has none of them. The log reads it anew and does not number it.
+func TestWhatWasReadWithoutAnnotationsIsReadAnew(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		stale := h.ownLog(t, "bob")
+		channel := h.open(t, h.intent(t), "talk")
+		h.send(t, "ann", channel, "bob", "one")
+		var intentNo int64
+		require.NoError(t, h.db.ReadStatement(t.Context(), func(tx *database.Tx) error {
+			return tx.Pipeline(database.ReadValue(&intentNo, "SELECT intent_no FROM intent_heads"))
+		}))
+		require.NoError(t, h.subscriptions.changes.Change(t.Context(), stale.No, record.Wanted{}, func(c *record.Change) error {
+			c.Also(database.Statement{ // as another replica does
+				SQL: "UPDATE subscriptions SET include = ? WHERE subscription_no = ?", Args: []any{reading.IncludeAnnotations, stale.No},
+			})
+			return nil
+		}))
+		require.False(t, stale.Filter.Annotations)
+		gatherer := h.subscriptions.supplier.NewGatherer(stale.No, "bob", 0)
+		number := func() []delivering.Numbered {
+			found, _, _, err := gatherer.Step(t.Context(), stale, &delivering.Backlog{IntentNo: intentNo}, delivering.GatherPage)
+			require.NoError(t, err)
+			return found
+		}
+		require.Empty(t, number())
+		require.True(t, stale.Filter.Annotations, "the next reading has them")
+		require.Equal(t, []string{reading.IncludeAnnotations}, stale.Include)
+		require.Len(t, number(), 1)
+	})
 }

@@ -5,53 +5,51 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"openintent/internal/database"
+	"openintent/subscriptions/record"
 )
 
-func TestHeldForNoLongerThanAConsumerCan(t *testing.T) {
-	now := time.Unix(1000, 0)
-	for until, held := range map[time.Duration]bool{
-		0: false, time.Microsecond: true, leaseTime: true, leaseTime + clockSkew: true,
-		time.Hour: false, // the clock was set back
-	} {
-		s := subscription{consumer: "one", consumerUntil: now.Add(until)}
-		require.Equal(t, held, s.leasedByOther("other", now), "until %s from now", until)
-		require.False(t, s.leasedByOther("one", now))
-	}
-	require.False(t, (&subscription{}).leasedByOther("other", now))
+// A stream that ends late leaves alone the lease of the one that has replaced it.
+func TestAConsumerReleasesItsOwnLeaseAlone(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		found, err := h.subscriptions.find(as("bob"), h.subscribe(t, "bob", &createInput{}).GetId())
+		require.NoError(t, err)
+		active, replaced := h.subscriptions.supplier.NewConsumer(found.No), h.subscriptions.supplier.NewConsumer(found.No)
+		taken, _, err := active.Acquire(t.Context(), found, h.clock.Now(), record.Wanted{})
+		require.NoError(t, err)
+		require.NotNil(t, taken)
+		leased := func() int {
+			return h.rows(t, "subscriptions", "consumer = ? AND consumer_until IS NOT NULL", active.Name)
+		}
+		require.NoError(t, replaced.Release(t.Context(), true))
+		require.Equal(t, 1, leased())
+		require.NoError(t, active.Release(t.Context(), true))
+		require.Zero(t, leased())
+	})
 }
 
-// A consumer trusts its lease for slightly less time than nobody else may take it.
-func TestALeaseIsTrustedNoLongerThanItLasts(t *testing.T) {
-	now := time.Unix(1000, 0)
-	for until, leased := range map[time.Duration]bool{
-		-time.Hour: false, // the process stood still
-		0:          false, clockSkew: false, clockSkew + time.Microsecond: true, leaseTime: true, leaseTime + clockSkew: true,
-		time.Hour: false, // the clock was set back
-	} {
-		c := new(consumer)
-		require.False(t, c.leased(now))
-		c.extend(now.Add(until), processTime())
-		require.Equal(t, leased, c.leased(now), "until %s from now", until)
-	}
-	// The process's own clock goes on whatever becomes of the database's.
-	for renewed, leased := range map[time.Duration]bool{0: true, time.Hour: false, leaseTime - clockSkew: false, leaseTime / 2: true} {
-		c := new(consumer)
-		c.extend(now.Add(leaseTime), processTime().Add(-renewed))
-		require.Equal(t, leased, c.leased(now), "renewed %s ago", renewed)
-	}
-}
-
-// The lease of a consumer is renewed a few times while its client accepts nothing, and again once the client accepts something.
-func TestALeaseIsRenewedAFewTimesForAClientThatHangs(t *testing.T) {
-	c := new(consumer)
-	for range 2 {
-		require.NoError(t, c.whileBusy(func() error {
-			for range stalledRenewals {
-				require.True(t, c.lives())
-			}
-			require.False(t, c.lives())
+// A replica renews no lease that another replica's consumer has taken, although its own consumer has not noticed yet.
+func TestAReplicaRenewsItsOwnLeasesAlone(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		found, err := h.subscriptions.find(as("bob"), h.subscribe(t, "bob", &createInput{}).GetId())
+		require.NoError(t, err)
+		ours := h.subscriptions.supplier.NewConsumer(found.No)
+		taken, _, err := ours.Acquire(t.Context(), found, h.clock.Now(), record.Wanted{})
+		require.NoError(t, err)
+		require.NotNil(t, taken)
+		h.clock.Advance(time.Second)
+		until := func() int { // as renewed now
+			return h.rows(t, "subscriptions", "consumer_until = ?", database.Micros(h.clock.Now().Add(record.LeaseTime)))
+		}
+		require.NoError(t, h.subscriptions.supplier.Renew(t.Context()))
+		require.Equal(t, 1, until())
+		require.NoError(t, h.subscriptions.changes.Change(t.Context(), found.No, record.Wanted{}, func(c *record.Change) error {
+			c.Locked.Consumer = "of another replica"
 			return nil
 		}))
-		require.True(t, c.lives())
-	}
+		h.clock.Advance(time.Second)
+		require.NoError(t, h.subscriptions.supplier.Renew(t.Context()))
+		require.Zero(t, until())
+	})
 }

@@ -14,7 +14,7 @@ func TestBackfillReadsWhatItDelivers(t *testing.T) {
 		for i := range 20 {
 			h.asks(t, "ann", channel, "bob", fmt.Sprint("before the log ", i))
 		}
-		h.clock.Advance(2 * settling)
+		h.clock.Advance(afterCommits)
 		read.reset()
 		s := h.follow(t, "bob", nil)
 		requireNext(t, s, "0 caught up")

@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/internal/database"
-	"openintent/messaging/message"
-	"openintent/messaging/reading"
+	"openintent/subscriptions/delivering"
 )
 
 // All streams of an agent on a replica share what looks at its log. It goes with the last of them.
@@ -25,15 +24,14 @@ func TestStreamsOfAnAgentShareALook(t *testing.T) {
 			streams = append(streams, s)
 		}
 		logs := h.subscriptions.ownLogs
-		require.Len(t, logs.of, 1)
-		require.Len(t, logs.of["bob"].streams, 5)
+		require.Equal(t, map[string]int{"bob": 5}, logs.Streams())
 		for n := range 3 {
 			h.send(t, "ann", talk, "bob", fmt.Sprint(n))
 			for _, s := range streams {
 				requireNext(t, s, fmt.Sprintf("%d %d", n+1, n))
 			}
 		}
-		h.clock.Advance(2 * freshFor)
+		h.clock.Advance(2 * delivering.FreshFor)
 		h.send(t, "ann", talk, "eve", "between others") // wakes the log, and no stream
 		h.send(t, "ann", talk, "bob", "3")
 		for _, s := range streams {
@@ -41,8 +39,8 @@ func TestStreamsOfAnAgentShareALook(t *testing.T) {
 			s.cancel()
 			require.ErrorIs(t, s.end(t), context.Canceled)
 		}
-		require.Empty(t, logs.of)
-		logs.running.Wait()
+		require.Empty(t, logs.Streams())
+		logs.Wait()
 		s := h.follow(t, "bob", ptr(int64(2)))
 		requireNext(t, s, "3 2", "4 3", "4 caught up")
 	})
@@ -68,7 +66,7 @@ func TestStreamsGetWhatNoWakeUpAnnounced(t *testing.T) {
 	requireNext(t, other, "2 caught up")
 	silent.send(t, "ann", talk, "bob", "three")
 	requireNext(t, other, "3 three")
-	require.NoError(t, h.subscriptions.ownLogs.lookForNumbers(t.Context()))
+	require.NoError(t, h.subscriptions.ownLogs.LookForNumbers(t.Context()))
 	requireNext(t, s, "3 three")
 }
 
@@ -127,25 +125,4 @@ func TestAStreamThatIsBehindReadsNothing(t *testing.T) {
 		}
 		require.LessOrEqual(t, read.messages.Load(), int64(20), "these were gathered")
 	})
-}
-
-func TestRecentNumbersAreBounded(t *testing.T) {
-	var recent recentNumbers
-	page := func(number int64, size int) recentPage {
-		entry := reading.Entry{Message: &message.Message{Payload: make([]byte, size)}}
-		return recentPage{1, []numbered{{delivery: delivery{number: number}, entry: entry}}}
-	}
-	for number := range int64(2 * manyRecent) {
-		recent = recent.with(page(number, 1))
-		recent = recent.with(recentPage{})
-	}
-	require.Len(t, recent, manyRecent)
-	require.Equal(t, int64(2*manyRecent-1), recent[manyRecent-1].rows[0].number)
-	before := recent
-	recent = recent.with(page(999, manyRecentBytes-10))
-	require.Less(t, len(recent), manyRecent)
-	require.Equal(t, int64(999), recent[len(recent)-1].rows[0].number)
-	require.Len(t, recent.with(page(1000, manyRecentBytes)), 1)
-	require.Len(t, before, manyRecent)
-	require.Equal(t, int64(manyRecent), before[0].rows[0].number)
 }

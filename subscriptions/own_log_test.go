@@ -15,6 +15,7 @@ import (
 	"openintent/internal/fault"
 	"openintent/internal/fault/faulttest"
 	"openintent/messaging"
+	"openintent/subscriptions/delivering"
 )
 
 // toldOwn formats a delivery of an agent's own log.
@@ -130,10 +131,10 @@ func TestAgentScopeBeginsWithItsLog(t *testing.T) {
 		first, second := h.open(t, h.intent(t), "first"), h.open(t, h.intent(t), "second")
 		h.send(t, "ann", first, "bob", "before")
 		h.send(t, "ann", second, "role:smith", "to a role bob has not")
-		h.clock.Advance(2 * settling)
+		h.clock.Advance(afterCommits)
 		s := h.follow(t, "bob", nil)
 		requireNext(t, s, "0 caught up")
-		h.clock.Advance(2 * settling)
+		h.clock.Advance(afterCommits)
 		h.send(t, "ann", second, "role:smith", "to a role bob will have")
 		h.asks(t, "ann", second, "role:smith", "asked of a role bob will have")
 		h.register(t, "bob", "smith")
@@ -145,7 +146,7 @@ func TestAgentScopeBackfillsWhatARoleGains(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		first, second := h.open(t, h.intent(t), "first"), h.open(t, h.intent(t), "second")
 		h.asks(t, "ann", second, "role:smith", "before the log")
-		h.clock.Advance(2 * settling)
+		h.clock.Advance(afterCommits)
 		s := h.follow(t, "bob", nil)
 		requireNext(t, s, "0 caught up")
 		h.send(t, "ann", first, "bob", "one")
@@ -158,7 +159,7 @@ func TestAgentScopeBackfillsWhatARoleGains(t *testing.T) {
 			ChannelId: first, MessageId: answered.GetId(), Payload: content("x"),
 		})
 		require.NoError(t, err)
-		h.clock.Advance(2 * settling)
+		h.clock.Advance(afterCommits)
 		h.asks(t, "ann", second, "role:smith", "ahead") // in an intent that does not reach bob yet
 		h.send(t, "ann", first, "bob", "two")           // the log moves past the others
 		requireNext(t, s, "2 two")
@@ -191,7 +192,7 @@ func TestAgentScopeBackfillsWhatMembershipGains(t *testing.T) {
 		open := h.open(t, intent, "open")
 		h.register(t, "bob", "smith")
 		h.asks(t, "ann", open, "bob", "before the log")
-		h.clock.Advance(2 * settling)
+		h.clock.Advance(afterCommits)
 		s := h.follow(t, "bob", nil)
 		requireNext(t, s, "0 caught up")
 		h.asks(t, "ann", made.GetId(), "role:smith", "behind")
@@ -242,7 +243,7 @@ func TestAgentScopeReadsAgainWhatWaitedForASlowClient(t *testing.T) {
 		// The stream has read all four and waits for its client to receive the first.
 		requireNext(t, resumed, "1 0")
 		h.register(t, "bob", "cook")
-		h.clock.Advance(2 * freshFor)
+		h.clock.Advance(2 * delivering.FreshFor)
 		for d := toldOwn(resumed.next(t)); d != "4 direct"; d = toldOwn(resumed.next(t)) {
 			require.Equal(t, "2 1", d, "it delivers only what it was already sending")
 		}
@@ -308,11 +309,10 @@ func TestAgentsLogIsSwept(t *testing.T) {
 func TestAnAgentsOwnLogOutlivesItsRegistration(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		h.register(t, "bob", "smith")
-		own, err := h.subscriptions.ownLog(t.Context(), "bob")
-		require.NoError(t, err)
+		own := h.ownLog(t, "bob")
 		h.subscribe(t, "bob", &createInput{})
 		h.deregister(t, "bob")
 		require.Equal(t, 1, h.rows(t, "subscriptions", "ended_at IS NOT NULL"))
-		require.Equal(t, 1, h.rows(t, "subscriptions", "ended_at IS NULL AND subscription_no = ?", own.no))
+		require.Equal(t, 1, h.rows(t, "subscriptions", "ended_at IS NULL AND subscription_no = ?", own.No))
 	})
 }

@@ -50,11 +50,11 @@ func TestAPanicFailsAGroupAndStrandsNobody(t *testing.T) {
 			commit := &panicNext{at: func(sql string) bool { return sql == "" }}
 			h := newHouse(t, engine, commit.inject)
 			nos := h.numbered(t, 2)
-			release := h.subscriptions.changes.holdUp()
+			release := h.subscriptions.changes.HoldUp()
 			first := h.begin(t.Context(), nos[0], marks("a"))
-			h.subscriptions.changes.wait(t, 1)
+			h.awaitChanges(t, 1)
 			second := h.begin(t.Context(), nos[1], marks("b"))
-			h.subscriptions.changes.wait(t, 2)
+			h.awaitChanges(t, 2)
 			commit.armed.Store(true)
 			release()
 			require.True(t, fault.IsPanic(<-first))
@@ -124,7 +124,7 @@ func TestADeliveryThatMakesThePosterPanicBecomesADeadLetter(t *testing.T) {
 		require.Len(t, letters, 1)
 		require.Equal(t, "The server could not make this post ready; the failure has been logged. This was attempt 2 of 2.",
 			letters[0].GetReason())
-	}, posting, restless, broken)
+	}, webhooked, restless, broken)
 }
 
 // A panic anywhere else in the poster makes its subscription wait for a moment.
@@ -141,7 +141,7 @@ func TestAPanicOfThePosterHoldsUpItsSubscriptionOnly(t *testing.T) {
 				t.Run(engine.String(), func(t *testing.T) {
 					t.Parallel()
 					panics := &panicNext{at: func(sql string) bool { return strings.Contains(sql, part) }}
-					h := newHouse(t, engine, panics.inject, posting, restless)
+					h := newHouse(t, engine, panics.inject, webhooked, restless)
 					endpoint := newHook(t, func(arrival) int {
 						if name == "giving up" {
 							return http.StatusGone

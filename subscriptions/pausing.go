@@ -7,6 +7,7 @@ import (
 	"openintent/internal/caller"
 	"openintent/internal/database"
 	"openintent/internal/optional"
+	"openintent/subscriptions/record"
 )
 
 // A webhook receives without showing a key. So a subscription with a webhook has a maker, and it is paused while the maker's key has ended:
@@ -24,34 +25,34 @@ func (s *Service) UpdateSubscription(
 	}
 	c, _ := caller.From(ctx)
 	switch {
-	case !sub.posted():
+	case !sub.Posted():
 		return nil, errNotPosted
-	case !sub.active(s.db.Now()):
-		return nil, errEnded
+	case !sub.Active(s.db.Now()):
+		return nil, record.ErrEnded
 	}
-	url, useEndpoint := sub.webhookURL, sub.useEndpoint
+	url, useEndpoint := sub.WebhookURL, sub.UseEndpoint
 	if req.WebhookUrl != nil {
 		if err := s.checkURL(req.GetWebhookUrl()); err != nil {
 			return nil, err
 		}
 		url, useEndpoint = req.GetWebhookUrl(), false
 	}
-	if err := s.takeOver(ctx, sub.no, c, url, useEndpoint); err != nil {
+	if err := s.takeOver(ctx, sub.No, c, url, useEndpoint); err != nil {
 		return nil, err
 	}
-	return s.describe(ctx, sub.no)
+	return s.describe(ctx, sub.No)
 }
 
 // takeOver stores who makes a subscription from now on, and where it posts. It ends the lease of whoever posts now, who goes on as the
 // subscription is then.
 func (s *Service) takeOver(ctx context.Context, no int64, c caller.Caller, url string, useEndpoint bool) error {
-	return s.changes.change(ctx, no, wanted{}, func(change *change) error {
-		if !change.locked.active(change.now) {
-			return errEnded
+	return s.changes.Change(ctx, no, record.Wanted{}, func(change *record.Change) error {
+		if !change.Locked.Active(change.Now) {
+			return record.ErrEnded
 		}
-		change.tx.AfterCommit(func() { s.messaging.WakeSubscription(no) })
-		change.locked.consumer, change.locked.lastError = "", ""
-		change.also(database.Statement{
+		change.Tx.AfterCommit(func() { s.messaging.WakeSubscription(no) })
+		change.Locked.Consumer, change.Locked.LastError = "", ""
+		change.Also(database.Statement{
 			SQL: "UPDATE subscriptions SET made_by_key = ?, made_by_subject = ?, webhook_url = ?, use_endpoint = ? WHERE subscription_no = ?",
 			Args: []any{
 				database.NullText(c.KeyID), database.NullText(c.Subject), database.NullText(url), useEndpoint, no,
@@ -61,31 +62,23 @@ func (s *Service) takeOver(ctx context.Context, no int64, c caller.Caller, url s
 	})
 }
 
-// maker returns the key, or what stands for one, with which a subscription lasts; nothing if it does not post.
-func (s *subscription) maker() string {
-	if !s.posted() {
-		return ""
-	}
-	return s.madeByKey
-}
-
 // paused returns, by its maker, why a subscription is paused; nothing while it is not.
-func (s *Service) paused(ctx context.Context, sub *subscription) (paused map[string]string, err error) {
-	if sub.maker() == "" || s.pausedOf == nil {
+func (s *Service) paused(ctx context.Context, sub *record.Subscription) (paused map[string]string, err error) {
+	if sub.Maker() == "" || s.pausedOf == nil {
 		return nil, nil
 	}
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
-		paused, err = s.pausedOf(tx, sub.maker())
+		paused, err = s.pausedOf(tx, sub.Maker())
 		return err
 	})
 	return paused, err
 }
 
 // pausedIn does so for several subscriptions.
-func (s *Service) pausedIn(tx *database.Tx, found ...summary) (map[string]string, error) {
+func (s *Service) pausedIn(tx *database.Tx, found ...record.Summary) (map[string]string, error) {
 	var makers []string
 	for _, one := range found {
-		if maker := one.maker(); maker != "" {
+		if maker := one.Maker(); maker != "" {
 			makers = append(makers, maker)
 		}
 	}
@@ -96,20 +89,20 @@ func (s *Service) pausedIn(tx *database.Tx, found ...summary) (map[string]string
 }
 
 // addMaker adds to a subscription's form for clients who made it, and why it is paused.
-func (s *Service) addMaker(wire *openintentv1.Subscription, sub *subscription, paused map[string]string) {
-	maker := sub.maker()
+func (s *Service) addMaker(wire *openintentv1.Subscription, sub *record.Subscription, paused map[string]string) {
+	maker := sub.Maker()
 	if maker == "" {
 		return
 	}
 	if s.shown != nil {
-		wire.MadeBy = optional.Text(s.shown(maker, sub.madeBySubject))
+		wire.MadeBy = optional.Text(s.shown(maker, sub.MadeBySubject))
 	}
 	wire.PausedReason = optional.Text(paused[maker])
 }
 
 // PostedBy returns the ids of subscriptions that a maker made and that post, up to a limit and in their order.
 func PostedBy(tx *database.Tx, maker string, limit int) (ids []string, err error) {
-	err = tx.Pipeline(database.ReadValues(&ids, "SELECT id FROM subscriptions WHERE made_by_key = ? AND "+posted+
+	err = tx.Pipeline(database.ReadValues(&ids, "SELECT id FROM subscriptions WHERE made_by_key = ? AND "+record.Posted+
 		" AND (expires_at IS NULL OR expires_at > ?) ORDER BY id LIMIT ?", maker, database.Micros(tx.Now()), limit))
 	return ids, err
 }

@@ -29,7 +29,7 @@ func TestFailingCommitsLoseAndOvertakeNothing(t *testing.T) {
 			t.Parallel()
 			faults := new(databasetest.CommitFaults)
 			hooks := func(s *settings) { s.database.Hooks = faults.Hooks() }
-			h := newHouse(t, engine, hooks, posting, restless)
+			h := newHouse(t, engine, hooks, webhooked, restless)
 			var sent atomic.Bool // the faults affect posting, not the senders
 			endpoint := newHook(t, func(arrival) int {
 				if !sent.Load() {
@@ -85,12 +85,12 @@ func TestFailingCommitsLoseAndOvertakeNothing(t *testing.T) {
 
 func TestWhatNoWakeUpToldOfIsPosted(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, database.PostgreSQL, posting, restless)
+	h := newHouse(t, database.PostgreSQL, webhooked, restless)
 	endpoint := newHook(t, nil)
 	intentID := h.intent(t)
 	channelID := h.open(t, intentID, "news")
 	sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
-	silent := h.replica(t, posting) // its wake-ups do not reach the other replica
+	silent := h.replica(t, webhooked) // its wake-ups do not reach the other replica
 	silent.subscriptions.Stop()
 	for _, text := range []string{"first", "second"} {
 		silent.send(t, "a", channelID, "b", text)
@@ -142,5 +142,5 @@ func TestWhatWaitedForItsEndpointIsJudgedAnew(t *testing.T) {
 		release()
 		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "1 = 1") == 0 }, "some deliveries are not finished")
 		assert.Equal(t, slices.Repeat([]string{"slow"}, webhooks.Concurrency), endpoint.taken())
-	}, posting, restless)
+	}, webhooked, restless)
 }

@@ -21,8 +21,8 @@ import (
 	"openintent/internal/webhooks"
 )
 
-// posting lets a house post to this machine, and gives it a JSON encoder, because the server's encoder lies above this room.
-func posting(s *settings) {
+// webhooked lets a house post to this machine, and gives it a JSON encoder, because the server's encoder lies above this room.
+func webhooked(s *settings) {
 	sender, err := webhooks.New(webhooks.Config{AllowedNetworks: "127.0.0.0/8", Now: s.database.Clock})
 	if err != nil {
 		panic(err)
@@ -131,6 +131,18 @@ func requireSigned(t *testing.T, secret string, p arrival) {
 	_, _ = mac.Write([]byte(p.ID + "." + p.Timestamp + "."))
 	_, _ = mac.Write(p.Body)
 	assert.Equal(t, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)), p.Signature)
+}
+
+// resting returns how many subscriptions the poster has examined and lets rest.
+func (r rooms) resting() int {
+	until, _ := r.subscriptions.poster.Resting()
+	return len(until)
+}
+
+// posts returns how many subscriptions the poster lets rest or is busy with.
+func (r rooms) posts() int {
+	until, busy := r.subscriptions.poster.Resting()
+	return len(until) + busy
 }
 
 // settled waits until every delivery of a subscription up to a number is finished, and returns the subscription.

@@ -18,6 +18,7 @@ import (
 	"openintent/internal/database/databasetest"
 	"openintent/internal/webhooks"
 	"openintent/messaging/reading"
+	"openintent/subscriptions/record"
 )
 
 // A skipped delivery does not come after later ones, even if the subscriber may see it again and the outcome of a later post is
@@ -36,7 +37,7 @@ func TestWhatWasSkippedStaysSkippedWhenALaterOutcomeIsLost(t *testing.T) {
 					return nil
 				}}
 			}
-			h := newHouse(t, engine, commits, posting, restless)
+			h := newHouse(t, engine, commits, webhooked, restless)
 			endpoint := newHook(t, func(p arrival) int {
 				if !open.Load() {
 					return http.StatusBadRequest
@@ -63,9 +64,9 @@ func TestWhatWasSkippedStaysSkippedWhenALaterOutcomeIsLost(t *testing.T) {
 			h.register(t, "b", "other")
 			open.Store(true)
 			h.clock.Advance(2 * time.Second)
-			eventually(t, func() bool { return failing.Load() && h.subscriptions.consumers.count() == 0 }, "the dispatch did not end")
+			eventually(t, func() bool { return failing.Load() && h.leases() == 0 }, "the dispatch did not end")
 			failing.Store(false)
-			h.clock.Advance(leaseTime)
+			h.clock.Advance(record.LeaseTime)
 			eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "1 = 1") == 0 }, "some deliveries are not finished")
 			assert.Equal(t, []string{"behind", "behind"}, endpoint.taken())
 		})
@@ -107,25 +108,27 @@ func TestAReplacedPosterDoesNotPostWhatTheOtherSkipped(t *testing.T) {
 		h.send(t, "a", h.open(t, other, "talk"), "b", "late")
 		eventually(t, func() bool { return h.rows(t, "subscriptions", "consumer IS NOT NULL") == 2 }, "no post waits for a place")
 
-		h.clock.Advance(leaseTime)
+		h.clock.Advance(record.LeaseTime)
 		seen, err := h.subscriptions.find(asOperator(), sub.GetId())
 		require.NoError(t, err)
-		second := h.subscriptions.newConsumer(seen.no)
-		taken, _, err := second.acquire(t.Context(), seen, h.clock.Now(), wanted{})
+		second := h.subscriptions.supplier.NewConsumer(seen.No)
+		taken, _, err := second.Acquire(t.Context(), seen, h.clock.Now(), record.Wanted{})
 		require.NoError(t, err)
 		require.NotNil(t, taken)
-		skipping := &outcomes{dispatch: &dispatch{poster: h.subscriptions.poster, sub: seen, consumer: second}, done: []int64{1}}
-		require.NoError(t, skipping.flush(t.Context()))
+		require.NoError(t, h.subscriptions.changes.Change(t.Context(), seen.No, record.Wanted{}, func(c *record.Change) error {
+			c.Locked.OfferedThrough = 1
+			c.Delete(1)
+			return nil
+		}))
 
 		release()
-		eventually(t, func() bool { return h.subscriptions.consumers.count() == 1 }, "the dispatches did not end")
+		eventually(t, func() bool { return h.leases() == 1 }, "the dispatches did not end")
 		assert.Equal(t, slices.Repeat([]string{"slow"}, webhooks.Concurrency), endpoint.taken())
-	}, posting, restless)
+	}, webhooked, restless)
 }
 
-// count returns the number of consumers that have a lease.
-func (c *consumers) count() int {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	return len(c.byName)
+// leases returns how many consumers have a lease.
+func (r rooms) leases() (count int) {
+	count, _ = r.subscriptions.supplier.Consuming()
+	return count
 }

@@ -13,9 +13,8 @@ import (
 // A poll causes an examination of the subscriptions that may have missed something, and leaves the others at rest.
 func TestAPollExaminesOnlyWhatMissedSomething(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, database.PostgreSQL, posting) // nobody looks without a wake-up
+	h := newHouse(t, database.PostgreSQL, webhooked) // nobody looks without a wake-up
 	endpoint := newHook(t, nil)
-	p := h.subscriptions.poster
 	var channelIDs []string
 	for range 2 {
 		intentID := h.intent(t)
@@ -27,14 +26,7 @@ func TestAPollExaminesOnlyWhatMissedSomething(t *testing.T) {
 	h.subscribe(t, "b", &createInput{WebhookUrl: &endpoint.URL})
 	resting := func() (until map[int64]time.Time) {
 		eventually(t, func() bool {
-			p.mutex.Lock()
-			defer p.mutex.Unlock()
-			until = make(map[int64]time.Time)
-			for _, f := range p.followed {
-				if f.scheduled() {
-					until[f.no] = f.at
-				}
-			}
+			until, _ = h.subscriptions.poster.Resting()
 			return len(until) == 3
 		}, "the subscriptions did not come to rest")
 		return until
@@ -59,7 +51,7 @@ func TestAPollExaminesOnlyWhatMissedSomething(t *testing.T) {
 
 // silent is another replica, whose wake-ups do not reach this one, and which posts nothing.
 func (h *house) silent(t *testing.T) rooms {
-	silent := h.replica(t, posting)
+	silent := h.replica(t, webhooked)
 	silent.subscriptions.Stop()
 	return silent
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/internal/database"
+	"openintent/subscriptions/record"
 )
 
 func TestASilentReplicaIsReplaced(t *testing.T) {
@@ -22,15 +23,15 @@ func TestASilentReplicaIsReplaced(t *testing.T) {
 		sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
 
 		// A replica acquired the lease and died: it neither renews the lease nor releases it.
-		var taken *subscription
+		var taken *record.Subscription
 		taken, err := h.subscriptions.find(asOperator(), sub.GetId())
 		require.NoError(t, err)
-		dead := h.subscriptions.newConsumer(taken.no)
+		dead := h.subscriptions.supplier.NewConsumer(taken.No)
 		eventually(t, func() bool {
-			acquired, _, err := dead.acquire(context.Background(), taken, h.clock.Now(), wanted{})
+			acquired, _, err := dead.Acquire(context.Background(), taken, h.clock.Now(), record.Wanted{})
 			return err == nil && acquired != nil
 		}, "another consumer has the lease")
-		h.subscriptions.consumers.remove(dead)
+		h.subscriptions.supplier.DropConsumer(dead)
 
 		channelID := h.open(t, intentID, "news")
 		h.send(t, "a", channelID, "b", "first")
@@ -43,18 +44,18 @@ func TestASilentReplicaIsReplaced(t *testing.T) {
 		h.clock.Advance(time.Second)
 		assert.Equal(t, []string{"first", "second"}, endpoint.await(t, 2))
 		h.settled(t, sub, 2)
-	}, posting, restless)
+	}, webhooked, restless)
 }
 
 func TestReplicasDoNotPostTwice(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, database.PostgreSQL, posting, restless)
+	h := newHouse(t, database.PostgreSQL, webhooked, restless)
 	endpoint := newHook(t, nil)
 	intentID := h.intent(t)
 	channelID := h.open(t, intentID, "news")
 	sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
-	second := h.replica(t, posting, restless)
-	eventually(t, func() bool { return second.subscriptions.poster.following() == 1 }, "the replica does not know the subscription")
+	second := h.replica(t, webhooked, restless)
+	eventually(t, func() bool { return second.resting() == 1 }, "the replica does not know the subscription")
 	const count = 50
 	for i := range count {
 		[]rooms{h.rooms, second}[i%2].send(t, "a", channelID, "b", fmt.Sprintf("%02d", i))
@@ -63,12 +64,6 @@ func TestReplicasDoNotPostTwice(t *testing.T) {
 	h.settled(t, sub, count)
 	assert.Len(t, texts, count)
 	assert.True(t, slices.IsSorted(texts))
-}
-
-func (p *poster) following() int {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	return len(p.followed)
 }
 
 func TestAStopIsPromptAndCostsNoAttempt(t *testing.T) {
@@ -82,12 +77,12 @@ func TestAStopIsPromptAndCostsNoAttempt(t *testing.T) {
 		assert.Zero(t, h.rows(t, "subscription_deliveries", "attempts > 0"))
 		assert.Equal(t, 1, h.rows(t, "subscription_deliveries", "1 = 1"))
 		assert.Zero(t, h.rows(t, "subscriptions", "consumer IS NOT NULL"))
-	}, posting)
+	}, webhooked)
 }
 
 func TestWhatWasUnderWayAtAStopIsMadeAgain(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, database.PostgreSQL, posting)
+	h := newHouse(t, database.PostgreSQL, webhooked)
 	var stuck atomic.Bool
 	stuck.Store(true)
 	endpoint := newHook(t, func(arrival) int {
@@ -103,7 +98,7 @@ func TestWhatWasUnderWayAtAStopIsMadeAgain(t *testing.T) {
 	h.subscriptions.Stop()
 
 	stuck.Store(false)
-	second := h.replica(t, posting)
+	second := h.replica(t, webhooked)
 	assert.Equal(t, []string{"again"}, endpoint.await(t, 1))
 	posts := endpoint.all()
 	assert.Equal(t, posts[0].ID, posts[1].ID)
@@ -113,22 +108,12 @@ func TestWhatWasUnderWayAtAStopIsMadeAgain(t *testing.T) {
 // The first poll after a subscription's first examination finds what was stored between the two.
 func TestTheFirstPollFindsWhatNoWakeUpToldOf(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, database.PostgreSQL, posting) // nobody looks without a wake-up
+	h := newHouse(t, database.PostgreSQL, webhooked) // nobody looks without a wake-up
 	endpoint := newHook(t, nil)
 	intentID := h.intent(t)
 	channelID := h.open(t, intentID, "news")
 	h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
-	p := h.subscriptions.poster
-	eventually(t, func() bool {
-		p.mutex.Lock()
-		defer p.mutex.Unlock()
-		for _, f := range p.followed {
-			if !f.busy && f.watch != nil {
-				return true
-			}
-		}
-		return false
-	}, "the subscription was not examined")
+	eventually(t, func() bool { return h.resting() == 1 }, "the subscription was not examined")
 	h.silent(t).send(t, "a", channelID, "b", "first")
 	h.pollAll(t)
 	assert.Equal(t, []string{"first"}, endpoint.await(t, 1))

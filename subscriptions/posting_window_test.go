@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/internal/database/databasetest"
+	"openintent/subscriptions/record"
 )
 
 // A lone post takes three transactions: one numbers the delivery, one takes the lease, and one stores the outcome and releases the lease.
@@ -18,7 +19,7 @@ func TestALonePostTakesThreeTransactions(t *testing.T) {
 		t.Run(engine.String(), func(t *testing.T) {
 			t.Parallel()
 			locked := new(locks)
-			h := newHouse(t, engine, locked.count, posting)
+			h := newHouse(t, engine, locked.count, webhooked)
 			endpoint := newHook(t, nil)
 			intentID := h.intent(t)
 			channelID := h.open(t, intentID, "news")
@@ -51,7 +52,7 @@ func TestABacklogLongerThanTheWindowIsPosted(t *testing.T) {
 		sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
 		h.send(t, "a", channels[0], "b", "first")
 		<-begun
-		const backlog = maxUnfinished + 5
+		const backlog = record.MaxUnfinished + 5
 		var sending sync.WaitGroup
 		for sender := range 5 {
 			sending.Go(func() {
@@ -64,5 +65,5 @@ func TestABacklogLongerThanTheWindowIsPosted(t *testing.T) {
 		close(proceed)
 		h.settled(t, sub, 1+backlog)
 		require.Len(t, endpoint.all(), 1+backlog)
-	}, posting)
+	}, webhooked)
 }

@@ -1,30 +1,46 @@
 package subscriptions
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"openintent/internal/database"
+	"openintent/messaging"
+	"openintent/subscriptions/delivering"
+	"openintent/subscriptions/record"
 )
 
-// receiverFor makes a receiver that looks by hand.
-func (h *house) receiverFor(t *testing.T, sub *subscription) *receiver {
-	r := h.subscriptions.receiverFor(sub, false)
-	t.Cleanup(r.close)
+// looking looks by hand.
+type looking struct {
+	sub      *record.Subscription
+	gatherer *delivering.Gatherer
+	watch    *messaging.Watch
+}
+
+func (h *house) looking(t *testing.T, sub *record.Subscription) *looking {
+	r := &looking{sub: sub, gatherer: h.subscriptions.supplier.NewGatherer(sub.No, sub.Subscriber, sub.IntentNo)}
+	r.watch = h.messaging.Watch(messaging.Watched{Agent: sub.Subscriber, IntentNo: sub.IntentNo})
+	r.watch.Subscription(sub.No)
+	t.Cleanup(r.watch.Close)
 	return r
 }
 
+func (r *looking) refresh(ctx context.Context) (*delivering.Progress, error) {
+	return r.gatherer.Look(ctx, r.watch)
+}
+
 // gatherAll looks and gathers until there is nothing more to look at. It returns the progress of each look.
-func (r *receiver) gatherAll(t *testing.T) (looks []*progress) {
+func (r *looking) gatherAll(t *testing.T) (looks []*delivering.Progress) {
 	t.Helper()
 	for more := true; more; {
-		seen, err := r.refresh(as(r.sub.subscriber))
+		seen, err := r.refresh(as(r.sub.Subscriber))
 		require.NoError(t, err)
-		_, err = r.gatherer.gather(as(r.sub.subscriber), seen)
+		_, err = r.gatherer.Gather(as(r.sub.Subscriber), seen)
 		require.NoError(t, err)
-		looks, more = append(looks, seen), seen.more
+		looks, more = append(looks, seen), seen.More
 	}
 	return looks
 }
@@ -40,24 +56,24 @@ func TestALookReadsOnlyWhatHasMoved(t *testing.T) {
 		}
 		sub, err := h.subscriptions.find(as("bob"), h.subscribe(t, "bob", &createInput{}).GetId())
 		require.NoError(t, err)
-		r := h.receiverFor(t, sub)
+		r := h.looking(t, sub)
 		h.send(t, "ann", channels[0], "bob", "before the first look")
 		first := r.gatherAll(t)
 		require.Len(t, first, 1)
-		require.Len(t, first[0].backlogs, 1)
-		require.Len(t, first[0].states, 1, "the others have not grown")
-		require.Empty(t, r.gatherAll(t)[0].states, "nothing has happened")
+		require.Len(t, first[0].Backlogs, 1)
+		require.Len(t, first[0].States, 1, "the others have not grown")
+		require.Empty(t, r.gatherAll(t)[0].States, "nothing has happened")
 		h.send(t, "ann", channels[1], "bob", "x")
 		seen := r.gatherAll(t)[0]
-		require.Len(t, seen.states, 1)
-		require.Len(t, seen.backlogs, 1)
+		require.Len(t, seen.States, 1)
+		require.Len(t, seen.Backlogs, 1)
 		h.send(t, "ann", h.open(t, h.intent(t), "talk"), "bob", "x")
 		seen = r.gatherAll(t)[0]
-		require.Len(t, seen.states, 1, "a further intent begins to reach the agent")
-		require.Len(t, seen.backlogs, 1)
-		require.Empty(t, r.gatherAll(t)[0].states)
-		r.gatherer.beginPass()
-		require.Empty(t, r.gatherAll(t)[0].backlogs, "a pass")
+		require.Len(t, seen.States, 1, "a further intent begins to reach the agent")
+		require.Len(t, seen.Backlogs, 1)
+		require.Empty(t, r.gatherAll(t)[0].States)
+		r.gatherer.BeginPass()
+		require.Empty(t, r.gatherAll(t)[0].Backlogs, "a pass")
 		require.Equal(t, 3, h.rows(t, "subscription_deliveries", "1 = 1"))
 	})
 }
@@ -67,7 +83,7 @@ func TestALookReadsOnlyWhatHasMoved(t *testing.T) {
 func TestALookOfWhoIsFarBehindIsBrief(t *testing.T) {
 	h := newHouse(t, database.SQLite)
 	var channels []string
-	for n := range maxBehind + 40 {
+	for n := range record.MaxBehind + 40 {
 		channels = append(channels, h.open(t, h.intent(t), "talk"))
 		h.send(t, "bob", channels[n], "eve", "x")
 	}
@@ -80,14 +96,14 @@ func TestALookOfWhoIsFarBehindIsBrief(t *testing.T) {
 		}
 		h.send(t, "ann", channel, to, fmt.Sprint(n))
 	}
-	r := h.receiverFor(t, sub)
+	r := h.looking(t, sub)
 	looks := r.gatherAll(t)
 	require.Len(t, looks, 2)
-	require.Len(t, looks[0].backlogs, maxBehind)
-	require.Len(t, looks[1].backlogs, 40)
+	require.Len(t, looks[0].Backlogs, record.MaxBehind)
+	require.Len(t, looks[1].Backlogs, 40)
 	require.Equal(t, len(channels)/2, h.rows(t, "subscription_deliveries", "1 = 1"))
-	require.Empty(t, r.gatherer.behind)
-	require.LessOrEqual(t, len(r.gatherer.scanned), maxBehind)
+	require.Empty(t, r.gatherer.Behind)
+	require.LessOrEqual(t, len(r.gatherer.Scanned), record.MaxBehind)
 
 	for range 2 { // what is scanned counts beside what was scanned before
 		for _, channel := range channels {
@@ -95,7 +111,7 @@ func TestALookOfWhoIsFarBehindIsBrief(t *testing.T) {
 		}
 		r.gatherAll(t)
 	}
-	require.LessOrEqual(t, len(r.gatherer.scanned), maxBehind)
-	again := h.receiverFor(t, sub).gatherAll(t)
-	require.Less(t, len(again[0].backlogs), maxBehind, "the others are stored")
+	require.LessOrEqual(t, len(r.gatherer.Scanned), record.MaxBehind)
+	again := h.looking(t, sub).gatherAll(t)
+	require.Less(t, len(again[0].Backlogs), record.MaxBehind, "the others are stored")
 }

@@ -6,11 +6,13 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/internal/caller"
 	"openintent/internal/database"
+	"openintent/subscriptions/delivering"
+	"openintent/subscriptions/record"
 )
 
 // covered reports whether all that a subscription shows lies in a scope. Nobody with a narrower scope may see the subscription,
 // receive its deliveries or end it.
-func (s *Service) covered(ctx context.Context, scope *caller.Scope, sub *subscription) (covered bool, err error) {
+func (s *Service) covered(ctx context.Context, scope *caller.Scope, sub *record.Subscription) (covered bool, err error) {
 	if scope == nil {
 		return true, nil
 	}
@@ -21,23 +23,23 @@ func (s *Service) covered(ctx context.Context, scope *caller.Scope, sub *subscri
 	return covered, err
 }
 
-func coveredIn(tx *database.Tx, scope *caller.Scope, sub *subscription) (bool, error) {
+func coveredIn(tx *database.Tx, scope *caller.Scope, sub *record.Subscription) (bool, error) {
 	switch {
 	case scope == nil:
 		return true, nil
-	case sub.wide():
-		return scope.Covers(sub.scope), nil
-	case sub.channelNo == 0:
-		return scope.CoversIntent(sub.intentID), nil
+	case sub.Wide():
+		return scope.Covers(sub.Scope), nil
+	case sub.ChannelNo == 0:
+		return scope.CoversIntent(sub.IntentID), nil
 	}
-	ids, err := intentIDs(tx, []int64{sub.intentNo})
-	return scope.CoversChannel(ids[sub.intentNo], sub.channelID), err
+	ids, err := delivering.IntentIDs(tx, []int64{sub.IntentNo})
+	return scope.CoversChannel(ids[sub.IntentNo], sub.ChannelID), err
 }
 
 // leaveOut removes from a page those of the found subscriptions that a scope does not cover. The page's cursor goes on after
 // them.
 func (s *Service) leaveOut(
-	ctx context.Context, scope *caller.Scope, page *openintentv1.ListSubscriptionsResponse, found []summary,
+	ctx context.Context, scope *caller.Scope, page *openintentv1.ListSubscriptionsResponse, found []record.Summary,
 ) error {
 	if scope == nil {
 		return nil
@@ -46,7 +48,7 @@ func (s *Service) leaveOut(
 	return s.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
 		page.Subscriptions = nil
 		for i, one := range listed {
-			covered, err := coveredIn(tx, scope, found[i].subscription)
+			covered, err := coveredIn(tx, scope, found[i].Subscription)
 			if err != nil {
 				return err
 			}
@@ -56,15 +58,4 @@ func (s *Service) leaveOut(
 		}
 		return nil
 	})
-}
-
-// within returns the subscription as a caller with a scope may see it. The subscription's own scope lies in the caller's, except
-// for an agent's own log, which all callers share.
-func (s *subscription) within(scope *caller.Scope) *subscription {
-	if scope == nil {
-		return s
-	}
-	narrowed := *s
-	narrowed.scope = scope
-	return &narrowed
 }

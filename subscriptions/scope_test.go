@@ -38,7 +38,7 @@ func TestOnlyWhatLiesInTheScopeIsPosted(t *testing.T) {
 		require.Len(t, endpoint.all(), 1)
 		require.Equal(t, "in", endpoint.all()[0].text())
 		require.Equal(t, "in", textOf(h.deadLetters(t, sub)[0].GetDelivery().GetMessage()))
-	}, posting)
+	}, webhooked)
 }
 
 // A subscription is there for those whose scope covers it, and for nobody else.

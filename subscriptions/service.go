@@ -20,6 +20,11 @@ import (
 	"openintent/internal/webhooks"
 	"openintent/messaging"
 	"openintent/messaging/reading"
+	"openintent/subscriptions/delivering"
+	"openintent/subscriptions/ledger"
+	"openintent/subscriptions/ownlog"
+	"openintent/subscriptions/posting"
+	"openintent/subscriptions/record"
 )
 
 // Config configures a Service. Zero times mean the defaults.
@@ -41,7 +46,7 @@ type Config struct {
 	ShownMaker func(id, subject string) string
 	// DeliveryTrace is told of each delivery that a consumer gets, and Posting of each that is posted; nil when nobody wants to know.
 	DeliveryTrace reading.DeliveryTrace
-	Posting       Posting
+	Posting       posting.Trace
 	// LookAgain is the longest time that anyone waits for a wake-up before looking without one; zero means 5 seconds.
 	LookAgain time.Duration
 	// RenewEvery is how often consumers renew their leases; zero means every 3 seconds.
@@ -55,26 +60,21 @@ type Service struct {
 	openintentv1.UnimplementedSubscriptionServiceServer
 	openintentv1.UnimplementedExperimentalServiceServer
 
-	db            *database.DB
-	intents       *intents.Service
-	channels      *channels.Service
-	messaging     *messaging.Service
-	webhooks      *webhooks.Sender
-	logger        *slog.Logger
-	lookAgain     time.Duration
-	pausedOf      func(tx *database.Tx, makers ...string) (map[string]string, error)
-	shown         func(id, subject string) string
-	deliveryTrace reading.DeliveryTrace
-	posting       Posting
+	db        *database.DB
+	intents   *intents.Service
+	channels  *channels.Service
+	messaging *messaging.Service
+	webhooks  *webhooks.Sender
+	logger    *slog.Logger
+	pausedOf  func(tx *database.Tx, makers ...string) (map[string]string, error)
+	shown     func(id, subject string) string
 
-	consumers consumers
-	changes   *groupCommit
-	settler   *settler
-	renewing  *loop.Loop
-	poster    *poster
-	ownLogs   *ownLogs
-	turns     *turns
-	polling   *loop.Loop
+	changes  *record.GroupCommit
+	settler  *ledger.Settler
+	supplier *delivering.Supplier
+	poster   *posting.Poster
+	ownLogs  *ownlog.Logs
+	polling  *loop.Loop
 }
 
 // New makes the room. It registers what happens to subscriptions when an agent departs or an intent is purged. It also
@@ -83,20 +83,28 @@ func New(cfg Config) *Service {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
+	cfg.LookAgain = cmp.Or(cfg.LookAgain, defaultLookAgain)
 	s := &Service{
 		db: cfg.DB, intents: cfg.Intents, channels: cfg.Channels, messaging: cfg.Messaging, webhooks: cfg.Webhooks,
-		logger: cfg.Logger, deliveryTrace: cfg.DeliveryTrace, posting: cfg.Posting,
-		lookAgain: cmp.Or(cfg.LookAgain, defaultLookAgain), pausedOf: cfg.Paused, shown: cfg.ShownMaker,
+		logger: cfg.Logger, pausedOf: cfg.Paused, shown: cfg.ShownMaker,
 	}
-	s.changes, s.turns = &groupCommit{db: cfg.DB}, newTurns()
-	s.settler = newSettler(cfg.DB, cfg.Logger)
-	s.poster = newPoster(s, cfg.Encode)
-	s.ownLogs = &ownLogs{service: s, of: make(map[string]*ownLogNumbers)}
-	s.polling = loop.New("poll for changes that no wake-up announced", s.lookAgain, cfg.Logger, s.poll)
-	s.renewing = loop.New("renew the leases on subscriptions", cmp.Or(cfg.RenewEvery, renewEvery), cfg.Logger, s.renew)
+	s.changes, s.settler = record.NewGroupCommit(cfg.DB), ledger.NewSettler(cfg.DB, cfg.Logger)
+	s.supplier = delivering.New(delivering.Config{
+		DB: cfg.DB, Messaging: cfg.Messaging, Changes: s.changes, Settler: s.settler, Logger: cfg.Logger, Trace: cfg.DeliveryTrace,
+		LookAgain: cfg.LookAgain, RenewEvery: cfg.RenewEvery,
+	})
+	s.poster = posting.New(posting.Config{
+		DB: cfg.DB, Messaging: cfg.Messaging, Changes: s.changes, Supplier: s.supplier, Webhooks: cfg.Webhooks, Encode: cfg.Encode,
+		Logger: cfg.Logger, Paused: s.paused, Trace: cfg.Posting, LookAgain: cfg.LookAgain,
+	})
+	s.ownLogs = ownlog.New(ownlog.Config{
+		DB: cfg.DB, Messaging: cfg.Messaging, Changes: s.changes, Supplier: s.supplier, Logger: cfg.Logger, Trace: cfg.DeliveryTrace,
+		Create: s.store, LookAgain: cfg.LookAgain,
+	})
+	s.polling = loop.New("poll for changes that no wake-up announced", cfg.LookAgain, cfg.Logger, s.poll)
 	cfg.Intents.Stock().Include(stockKind)
 	cfg.Agents.OnDeparted(endSubscriptions)
-	cfg.Messaging.OnSubscribeAgent(s.followAgent)
+	cfg.Messaging.OnSubscribeAgent(s.ownLogs.Follow)
 	cfg.Messaging.OnPurged(dropPurged)
 	return s
 }
@@ -110,14 +118,9 @@ func (s *Service) Register(r grpc.ServiceRegistrar) {
 // Start begins the room's background work. Where only one process serves the database, Start ends the leases of the previous
 // process.
 func (s *Service) Start() {
-	if s.db.Engine() == database.SQLite {
-		if err := s.forgetConsumers(context.Background()); err != nil {
-			s.logger.Warn("could not end the leases of the previous process; they last until they run out", "error", err)
-		}
-	}
-	s.renewing.Start()
-	s.settler.start()
-	s.poster.start()
+	s.supplier.Start()
+	s.settler.Start()
+	s.poster.Start()
 	s.polling.Start()
 	s.polling.Wake() // only the database knows which subscriptions to post
 }
@@ -126,40 +129,40 @@ func (s *Service) Start() {
 // with the contexts of their calls, which the server cancels first.
 func (s *Service) Stop() {
 	s.polling.Stop()
-	s.ownLogs.running.Wait()
-	s.poster.stop()
-	s.settler.stop()
-	s.renewing.Stop()
+	s.ownLogs.Wait()
+	s.poster.Stop()
+	s.settler.Stop()
+	s.supplier.Stop()
 }
 
 // poll finds the changes to subscriptions that no wake-up announced, for the poster and for the agents' own logs.
 func (s *Service) poll(ctx context.Context) error {
-	return errors.Join(s.poster.discover(ctx), s.ownLogs.lookForNumbers(ctx))
+	return errors.Join(s.poster.Discover(ctx), s.ownLogs.LookForNumbers(ctx))
 }
 
 // find returns a subscription of the caller. For another agent's subscription, and for an agent's own log, it returns
-// errNotFound.
-func (s *Service) find(ctx context.Context, id string) (found *subscription, err error) {
+// ErrNotFound.
+func (s *Service) find(ctx context.Context, id string) (found *record.Subscription, err error) {
 	c, err := caller.Known(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := caller.CheckText("subscription_id", id); err != nil {
-		return nil, errNotFound
+		return nil, record.ErrNotFound
 	}
 	err = s.db.ReadStatement(ctx, func(tx *database.Tx) error {
-		found, err = find(tx, id)
+		found, err = record.Find(tx, id)
 		return err
 	})
-	if err == nil && (found.own() || found.subscriber != c.Agent && !c.IsOperator) {
-		return nil, errNotFound
+	if err == nil && (found.Own() || found.Subscriber != c.Agent && !c.IsOperator) {
+		return nil, record.ErrNotFound
 	}
 	if err != nil || c.Scope == nil {
 		return found, err
 	}
 	covered, err := s.covered(ctx, c.Scope, found)
 	if err == nil && !covered {
-		err = errNotFound
+		err = record.ErrNotFound
 	}
 	return found, err
 }

@@ -15,6 +15,8 @@ import (
 	"openintent/internal/fault"
 	"openintent/internal/fault/faulttest"
 	"openintent/messaging"
+	"openintent/subscriptions/delivering"
+	"openintent/subscriptions/record"
 )
 
 func TestStreamDeliversAndTakesAcknowledgements(t *testing.T) {
@@ -150,8 +152,8 @@ func TestOnSQLiteTheNextProcessNeedNotWaitForADeadConsumer(t *testing.T) {
 	sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
 	found, err := h.subscriptions.find(as("bob"), sub.GetId())
 	require.NoError(t, err)
-	require.NoError(t, h.subscriptions.changes.change(t.Context(), found.no, wanted{}, func(c *change) error {
-		c.locked.consumer, c.locked.consumerUntil = "of a process that died", c.now.Add(leaseTime)
+	require.NoError(t, h.subscriptions.changes.Change(t.Context(), found.No, record.Wanted{}, func(c *record.Change) error {
+		c.Locked.Consumer, c.Locked.ConsumerUntil = "of a process that died", c.Now.Add(record.LeaseTime)
 		return nil
 	}))
 	h.send(t, "ann", channel, "bob", "one")
@@ -178,7 +180,7 @@ func TestAnotherReplicaTakesOverFromADeadOne(t *testing.T) {
 
 	// The first stream hangs: its client accepts nothing, and nobody renews its lease.
 	h.send(t, "ann", channel, "bob", "two")
-	eventually(t, func() bool { return h.subscriptions.consumers.busy() == 1 }, "")
+	eventually(t, func() bool { return h.hanging() == 1 }, "")
 	h.send(t, "ann", channel, "bob", "three")
 	h.clock.Advance(time.Minute)
 	var numbers []int64
@@ -203,38 +205,30 @@ func TestConsumersAreVouchedForWhileTheyLive(t *testing.T) {
 		h.send(t, "ann", channel, "bob", "one")
 		require.Equal(t, "1:one", describe(first.next(t)))
 		h.acknowledge(t, sub, 1)
-		eventually(t, func() bool { return h.subscriptions.consumers.busy() == 0 }, "the stream did not return from sending")
+		eventually(t, func() bool { return h.hanging() == 0 }, "the stream did not return from sending")
 		for range 5 {
-			h.clock.Advance(leaseTime - time.Second)
-			require.NoError(t, h.subscriptions.renew(context.Background()))
+			h.clock.Advance(record.LeaseTime - time.Second)
+			require.NoError(t, h.subscriptions.supplier.Renew(context.Background()))
 		}
 		_, err := h.tryFetch(as("bob"), sub, 1)
 		faulttest.Require(t, err, fault.Conflict, "SUBSCRIPTION_IN_USE")
 
 		h.send(t, "ann", channel, "bob", "two") // nobody receives it, so the stream hangs in Send
 		eventually(t, func() bool { return h.get(t, sub).GetOutstandingCount() == 1 }, "")
-		eventually(t, func() bool { return h.subscriptions.consumers.busy() == 1 }, "")
-		for range stalledRenewals + 1 {
-			require.NoError(t, h.subscriptions.renew(context.Background()))
+		eventually(t, func() bool { return h.hanging() == 1 }, "")
+		for range 3 { // more often than the lease of a client that hangs is renewed
+			require.NoError(t, h.subscriptions.supplier.Renew(context.Background()))
 		}
-		h.clock.Advance(leaseTime)
-		require.NoError(t, h.subscriptions.renew(context.Background()))
+		h.clock.Advance(record.LeaseTime)
+		require.NoError(t, h.subscriptions.supplier.Renew(context.Background()))
 		h.clock.Advance(time.Minute)
 		require.Equal(t, []string{"2:two"}, described(h.fetch(t, sub)))
 	})
 }
 
-// busy returns how many consumers wait for their clients.
-func (c *consumers) busy() (count int) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	for _, one := range c.byName {
-		one.mutex.Lock()
-		if one.busy {
-			count++
-		}
-		one.mutex.Unlock()
-	}
+// hanging returns how many consumers wait for their clients.
+func (r rooms) hanging() (count int) {
+	_, count = r.subscriptions.supplier.Consuming()
 	return count
 }
 
@@ -297,7 +291,7 @@ func TestStreamReadsAgainWhatWaitedForASlowClient(t *testing.T) {
 		eventually(t, func() bool { return h.get(t, sub).GetOutstandingCount() == 1 }, "the stream sends the first one")
 		require.Equal(t, "one", textOf(s.next(t).GetMessage()))
 		h.register(t, "bob", "cook")
-		h.clock.Advance(2 * freshFor)
+		h.clock.Advance(2 * delivering.FreshFor)
 		for text := textOf(s.next(t).GetMessage()); text != "direct"; text = textOf(s.next(t).GetMessage()) {
 			require.Equal(t, "two", text, "it delivers only what it was already sending")
 		}
@@ -323,18 +317,5 @@ func TestStreamsOutliveTheDatabasesAbsence(t *testing.T) {
 		}, "")
 		require.Equal(t, text, textOf(s.next(t).GetMessage()))
 		require.Equal(t, text, textOf(own.next(t).GetMessage()))
-	}
-}
-
-// While a client is slow to acknowledge, the stream looks less and less often, until the client acknowledges.
-func TestAFullWindowIsLookedAtMoreAndMoreSeldom(t *testing.T) {
-	r := &receiver{service: &Service{lookAgain: time.Second}}
-	for range 2 {
-		var waits []time.Duration
-		for range 4 {
-			waits = append(waits, r.pause(offering{}, true))
-		}
-		require.Equal(t, []time.Duration{fullRecheck, 2 * fullRecheck, time.Second, time.Second}, waits)
-		require.Equal(t, time.Second, r.pause(offering{}, false))
 	}
 }

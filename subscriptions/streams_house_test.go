@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
+	"openintent/subscriptions/record"
 )
 
 // stream is a running stream with both its sides: the service sends to it, and the test receives from it.
@@ -110,6 +112,19 @@ func (r rooms) follow(t *testing.T, agent string, after *int64) *stream[wireOwn]
 	s, err := r.tryFollow(as(agent), t, agent, after)
 	require.NoError(t, err)
 	return s
+}
+
+// ownLog returns an agent's own log as it is stored, which nobody streams.
+func (r rooms) ownLog(t *testing.T, agent string) (own *record.Subscription) {
+	s := r.follow(t, agent, nil)
+	require.True(t, s.next(t).GetCaughtUp())
+	s.cancel()
+	require.ErrorIs(t, s.end(t), context.Canceled)
+	require.NoError(t, r.db.ReadStatement(t.Context(), func(tx *database.Tx) (err error) {
+		own, err = record.FindNamed(tx, agent, record.OwnName)
+		return err
+	}))
+	return own
 }
 
 func (r rooms) tryFollow(ctx context.Context, t *testing.T, agent string, after *int64) (*stream[wireOwn], error) {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"openintent/internal/database"
+	"openintent/subscriptions/delivering"
+	"openintent/subscriptions/record"
 )
 
 const (
@@ -26,7 +28,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 	const waiting = "SELECT DISTINCT d.subscription_no FROM subscription_deliveries d WHERE d.given_up_at IS NOT NULL AND d.dead_at IS NULL"
 	return errors.Join(
 		s.forEach(ctx, waiting+" AND d.given_up_at <= ?", s.giveUpAll, now),
-		s.forEach(ctx, waiting+" AND d.given_up_at > ?", s.giveUpAll, astray(s.db.Now())),
+		s.forEach(ctx, waiting+" AND d.given_up_at > ?", s.giveUpAll, record.Astray(s.db.Now())),
 		s.forEach(ctx, `SELECT s.subscription_no FROM subscriptions s
 			WHERE s.expires_at IS NOT NULL AND s.expires_at <= ? AND s.ended_at IS NULL`, s.end, now),
 		s.forEach(ctx, `SELECT s.subscription_no FROM subscriptions s WHERE s.ended_at IS NOT NULL AND NOT s.cleared`, s.clear),
@@ -61,11 +63,11 @@ func (s *Service) forEach(
 // giveUpAll gives up everything that is overdue in a subscription, even if nobody receives its deliveries.
 func (s *Service) giveUpAll(ctx context.Context, no int64) error {
 	for range sweepBatches {
-		count, err := s.giveUp(ctx, no)
-		if errors.Is(err, errNotFound) {
+		count, err := s.supplier.GiveUp(ctx, no)
+		if errors.Is(err, record.ErrNotFound) {
 			return nil // it was deleted, and is removed instead
 		}
-		if err != nil || count < offerPage {
+		if err != nil || count < delivering.OfferPage {
 			return err
 		}
 	}
@@ -88,10 +90,10 @@ func endSubscriptions(tx *database.Tx, agentID string, at time.Time) error {
 	return tx.Pipeline(database.Statement{
 		SQL: "SELECT subscription_no FROM subscriptions WHERE subscriber_id = ? AND name <> ? AND ended_at IS NULL" +
 			" ORDER BY subscription_no" + tx.ForUpdate(),
-		Args: []any{agentID, ownName},
+		Args: []any{agentID, record.OwnName},
 	}, database.Statement{
 		SQL:  "UPDATE subscriptions SET ended_at = ? WHERE subscriber_id = ? AND name <> ? AND ended_at IS NULL",
-		Args: []any{database.Micros(at), agentID, ownName},
+		Args: []any{database.Micros(at), agentID, record.OwnName},
 	})
 }
 
@@ -99,7 +101,7 @@ func endSubscriptions(tx *database.Tx, agentID string, at time.Time) error {
 func (s *Service) clear(ctx context.Context, no int64) error {
 	return s.inPieces(ctx, no, "dead_at IS NULL", database.Statement{
 		SQL: "DELETE FROM subscription_positions WHERE subscription_no = ?", Args: []any{no},
-	}, dropWaiting(no), database.Statement{
+	}, record.DropWaiting(no), database.Statement{
 		SQL: "UPDATE subscriptions SET cleared = ?, post_at = NULL WHERE subscription_no = ?", Args: []any{true, no},
 	})
 }
@@ -108,7 +110,7 @@ func (s *Service) clear(ctx context.Context, no int64) error {
 func (s *Service) remove(ctx context.Context, no int64) error {
 	return s.inPieces(ctx, no, "1 = 1", database.Statement{
 		SQL: "DELETE FROM subscription_positions WHERE subscription_no = ?", Args: []any{no},
-	}, dropWaiting(no), database.Statement{
+	}, record.DropWaiting(no), database.Statement{
 		SQL: "DELETE FROM subscriptions WHERE subscription_no = ?", Args: []any{no},
 	})
 }

@@ -10,9 +10,7 @@ import (
 
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/internal/database"
-	"openintent/messaging/attention"
-	"openintent/messaging/message"
-	"openintent/messaging/reading"
+	"openintent/subscriptions/record"
 	"openintent/subscriptions/waiting"
 )
 
@@ -210,26 +208,6 @@ func TestAnEditRecallsAMessageFromTheDigest(t *testing.T) {
 	})
 }
 
-// A message that an edit would take out of a digest comes with the digest alone if that was delivered meanwhile.
-func TestADeliveredDigestRecallsNothing(t *testing.T) {
-	eachEngine(t, func(t *testing.T, h *house) {
-		m := &message.Message{IntentNo: 1, ChannelNo: 1, Position: 3, Sender: "ann"}
-		recalled := reading.Entry{IntentNo: 1, ChannelNo: 1, Position: 3, Message: m, Attention: new(attention.Judgement)}
-		for waits, numbered := range map[bool]int{true: 1, false: 0} {
-			c := &change{now: h.clock.Now(), locked: &subscription{digestSeconds: 60, maxChars: waiting.MaxChars}}
-			if waits {
-				c.waits = []waiting.Message{{IntentNo: 1, ChannelNo: 1, Position: 3, Digest: true, SentAt: c.now}}
-			}
-			require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
-				c.tx = tx
-				c.letWait(5, []reading.Entry{recalled})
-				return nil
-			}))
-			require.Len(t, c.inserted, numbered)
-		}
-	})
-}
-
 // When a digest is made again, a message that was edited to mention the agent meanwhile comes in full beside it.
 func TestADigestLeavesOutWhatIsForTheAgentByNow(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
@@ -327,14 +305,14 @@ func TestWhatWaitsCountsInTheWindow(t *testing.T) {
 		sub := h.subscribe(t, "bob", composing(intentID))
 		found, err := h.subscriptions.find(asOperator(), sub.GetId())
 		require.NoError(t, err)
-		waits := make([]waiting.Message, maxUnfinished-2) // of places that show nothing when their turn comes
+		waits := make([]waiting.Message, record.MaxUnfinished-2) // of places that show nothing when their turn comes
 		for i := range waits {
 			waits[i] = waiting.Message{ // ten of each sender, as many as one delivery takes
-				IntentNo: found.intentNo, Position: int64(10_000 + i), ChannelNo: 1, Sender: fmt.Sprint("sender-", i/10), SentAt: h.clock.Now(),
+				IntentNo: found.IntentNo, Position: int64(10_000 + i), ChannelNo: 1, Sender: fmt.Sprint("sender-", i/10), SentAt: h.clock.Now(),
 			}
 		}
 		require.NoError(t, h.db.Write(context.Background(), func(tx *database.Tx) error {
-			tx.SendWithCommit(insertWaiting(tx, found.no, waits)...)
+			tx.SendWithCommit(record.InsertWaiting(tx, found.No, waits)...)
 			return nil
 		}))
 		var sent, came []string
@@ -343,14 +321,14 @@ func TestWhatWaitsCountsInTheWindow(t *testing.T) {
 			h.send(t, "ann", talk, "bob", sent[i])
 			require.Empty(t, h.fetch(t, sub))
 		}
-		require.Equal(t, maxUnfinished, h.rows(t, "subscription_waiting", "1 = 1"))
+		require.Equal(t, record.MaxUnfinished, h.rows(t, "subscription_waiting", "1 = 1"))
 		for len(came) < len(sent) {
 			h.clock.Advance(waiting.Longest)
 			for _, d := range h.fetch(t, sub) {
 				came = append(came, spoken(d)...)
 				h.acknowledge(t, sub, d.GetNumber())
 			}
-			require.LessOrEqual(t, h.rows(t, "subscription_waiting", "1 = 1"), maxUnfinished)
+			require.LessOrEqual(t, h.rows(t, "subscription_waiting", "1 = 1"), record.MaxUnfinished)
 		}
 		require.Equal(t, sent, came)
 	})

@@ -25,7 +25,7 @@ func TestTheTasksOfAKeyCountUntilTheyEnd(t *testing.T) {
 			require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error {
 				return h.intents.Stock().Take(tx, "key", stockKind.Name)
 			}))
-			require.NoError(t, h.intents.Stock().Turn(t.Context()))
+			require.NoError(t, h.intents.Stock().Recount(t.Context()))
 			err := db.Write(t.Context(), func(tx *database.Tx) error { return h.intents.Stock().Take(tx, "key", stockKind.Name) })
 			if err != nil {
 				faulttest.Require(t, err, fault.Quota, "STOCK_FULL")

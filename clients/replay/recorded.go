@@ -89,6 +89,7 @@ func (r *recorded) conversation(wire *openintentv1.Message) *message.Conversatio
 		ParentID: wire.GetParentId(), ThreadID: wire.GetThreadId(), Subject: wire.GetSubject(), Kind: wire.GetKind(),
 		Priority: message.PriorityFrom(wire.GetPriority()), Mentions: wire.GetMentions(),
 		Directedness: wire.GetDirectedness(), Policy: wire.GetPolicy(), Obligation: message.ObligationFrom(wire.GetObligation()),
+		Human: wire.GetSenderKind() == message.SenderHuman,
 	}
 	if c.ThreadID != "" {
 		c.ThreadPosition = r.place(c.ThreadID)

@@ -33,15 +33,19 @@ func (t *turns) braked(m *message.Message) bool {
 		t.outside[m.ID] = &message.Message{
 			Position: m.Position, CorrelationPosition: m.CorrelationPosition, Sender: m.Sender, Target: m.Target, CreatedAt: m.CreatedAt,
 		}
+		if m.ByHuman() {
+			t.outside[m.ID].Conversation = (*message.Conversation)(nil).FromHuman()
+		}
 	}
 	if !counts {
 		return false
 	}
 	talk := t.talk(m, place, budget)
-	if talk.Leaves(m.Sender, m.Target, m.Conversation) {
+	speaker := loopbrake.Speaker(m.Sender, m.ByHuman())
+	if talk.Leaves(speaker, m.Target, m.Conversation) {
 		return false
 	}
-	braked, _ := talk.Turn(m.Sender, m.CreatedAt, budget)
+	braked, _ := talk.Turn(speaker, m.CreatedAt, budget)
 	return braked
 }
 

@@ -232,5 +232,6 @@ func (c Channel) options() *openintentv1.ChannelOptions {
 	}
 	return &openintentv1.ChannelOptions{
 		Audit: &c.Audit, TtlSeconds: c.TTLSeconds, MaxMessages: &c.MaxMessages, History: &history, TurnBudget: &c.TurnBudget,
+		ConversationBudget: c.ConversationBudget,
 	}
 }

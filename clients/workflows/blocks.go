@@ -56,7 +56,7 @@ func (r *reader) channel(at entry) Channel {
 		switch {
 		case !knownChannelKey(e.name):
 			r.problem(e.at, "%s is unknown; a channel has members, member_policy, audit, ttl_seconds, max_messages, history, "+
-				"turn_budget and task_id.", quoted(e.name))
+				"turn_budget, conversation_budget and task_id.", quoted(e.name))
 		case !isNull(e.value):
 			r.setting(&channel, e)
 		}
@@ -66,7 +66,7 @@ func (r *reader) channel(at entry) Channel {
 
 func knownChannelKey(name string) bool {
 	switch name {
-	case "members", "member_policy", "audit", "ttl_seconds", "max_messages", "history", "turn_budget", "task_id":
+	case "members", "member_policy", "audit", "ttl_seconds", "max_messages", "history", "turn_budget", "conversation_budget", "task_id":
 		return true
 	}
 	return false
@@ -90,20 +90,23 @@ func (r *reader) setting(channel *Channel, e entry) {
 	case "history":
 		channel.FromJoin = r.fromJoin(e.value)
 	case "turn_budget":
-		channel.TurnBudget = r.turnBudget(e.value)
+		channel.TurnBudget = r.budget(e.value, e.name, mostBudget)
+	case "conversation_budget":
+		budget := r.budget(e.value, e.name, mostCrowdBudget)
+		channel.ConversationBudget = &budget
 	case "task_id":
 		channel.TaskID = r.bounded(e.value, "task_id", maxID)
 	}
 }
 
-// turnBudget reads a number of messages, or 0 for no brake.
-func (r *reader) turnBudget(node *yaml.Node) (budget int64) {
+// budget reads a number up to a bound, or 0 for no brake.
+func (r *reader) budget(node *yaml.Node, name string, most int64) (budget int64) {
 	switch {
 	case node.Kind != yaml.ScalarNode || node.ShortTag() != "!!int":
-		r.problem(position(node), "turn_budget must be a whole number, not %s.", kind(node))
-	case node.Decode(&budget) != nil || budget != 0 && (budget < leastBudget || budget > mostBudget):
-		r.problem(position(node), "turn_budget is %s; it is 0, for no brake, or lies between %d and %d.",
-			shortened(node.Value), leastBudget, mostBudget)
+		r.problem(position(node), "%s must be a whole number, not %s.", name, kind(node))
+	case node.Decode(&budget) != nil || budget != 0 && (budget < leastBudget || budget > most):
+		r.problem(position(node), "%s is %s; it is 0, for no brake, or lies between %d and %d.",
+			name, shortened(node.Value), leastBudget, most)
 	}
 	return budget
 }

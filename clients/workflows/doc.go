@@ -7,7 +7,8 @@
 //	intent: {title: ...}                     info: {name: ...}
 //	                                         workflow: {...}
 //	channels:
-//	  NAME: {members, member_policy, audit, ttl_seconds, max_messages, history, turn_budget, task_id}
+//	  NAME: {members, member_policy, audit, ttl_seconds, max_messages, history, turn_budget,
+//	         conversation_budget, task_id}
 //	agents:
 //	  ID: {on_message: [{channel, handler}]}
 //

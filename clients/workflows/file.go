@@ -28,6 +28,7 @@ const (
 	defaultMessages = 1000
 	leastBudget     = 2
 	mostBudget      = 100
+	mostCrowdBudget = 1000
 	defaultBudget   = 20
 )
 
@@ -70,6 +71,9 @@ type Channel struct {
 	FromJoin bool
 	// TurnBudget is how many messages two agents alone may exchange within 10 minutes before the loop brake is put on; 0 for no brake.
 	TurnBudget int64
+	// ConversationBudget is how often agents may set each other to work within 10 minutes before they are braked; 0 for no brake, and nil for
+	// the server's usual numbers.
+	ConversationBudget *int64
 	// TaskID is empty for a channel of the whole intent.
 	TaskID string
 }

@@ -154,6 +154,8 @@ func TestParseNamesEachMistakeWithItsPlace(t *testing.T) {
 		"a number as text":    {begin + "channels: {a: {max_messages: '5'}}\n", []string{`2:30: max_messages must be a whole number, not the text "5".`}},
 		"a budget as text":    {begin + "channels: {a: {turn_budget: many}}\n", []string{`2:29: turn_budget must be a whole number, not the text "many".`}},
 		"a budget of one":     {begin + "channels: {a: {turn_budget: 1}}\n", []string{"2:29: turn_budget is 1; it is 0, for no brake, or lies between 2 and 100."}},
+		"a crowd of one":      {begin + "channels: {a: {conversation_budget: 1}}\n", []string{"2:37: conversation_budget is 1; it is 0, for no brake, or lies between 2 and 1000."}},
+		"a large crowd":       {begin + "channels: {a: {conversation_budget: 1001}}\n", []string{"2:37: conversation_budget is 1001; it is 0, for no brake, or lies between 2 and 1000."}},
 		"a large budget":      {begin + "channels: {a: {turn_budget: 101}}\n", []string{"2:29: turn_budget is 101; it is 0, for no brake, or lies between 2 and 100."}},
 		"too many messages":   {begin + "channels: {a: {max_messages: 1000000001}}\n", []string{"2:30: max_messages is 1000000001; it lies between 1 and 1000000000."}},
 		"a task as a number":  {begin + "channels: {a: {task_id: 5}}\n", []string{"2:25: task_id must be text, not the number 5; put it in quotes."}},
@@ -220,6 +222,7 @@ func TestParseTakesWhatLiesOnTheBounds(t *testing.T) {
 	}{
 		{"ttl_seconds", 1}, {"ttl_seconds", maxTTLSeconds}, {"max_messages", 1}, {"max_messages", maxMaxMessages},
 		{"turn_budget", 0}, {"turn_budget", leastBudget}, {"turn_budget", mostBudget},
+		{"conversation_budget", 0}, {"conversation_budget", leastBudget}, {"conversation_budget", mostCrowdBudget},
 	} {
 		file, err := Parse("w.yaml", []byte(fmt.Sprintf("%schannels: {%s: {%s: %d}}\n", begin, name, c.key, c.value)))
 		require.NoError(t, err, "%+v", c)

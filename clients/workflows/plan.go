@@ -28,6 +28,7 @@ const (
 	settingMaxMessages = "max_messages"
 	settingHistory     = "history"
 	settingTurnBudget  = "turn_budget"
+	settingCrowdBudget = "conversation_budget"
 	settingTask        = "task_id"
 )
 
@@ -92,7 +93,8 @@ func difference(wanted Channel, existing *openintentv1.Channel) Change {
 		was = settings(existing.GetMemberPolicy(), existing.GetOptions(), existing.GetTaskId())
 	}
 	becomes := settings(wanted.Policy, wanted.options(), wanted.TaskID)
-	for _, name := range []string{settingPolicy, settingAudit, settingTTL, settingMaxMessages, settingHistory, settingTurnBudget, settingTask} {
+	for _, name := range []string{settingPolicy, settingAudit, settingTTL, settingMaxMessages, settingHistory, settingTurnBudget, settingCrowdBudget,
+		settingTask} {
 		if was[name] != becomes[name] {
 			change.Settings = append(change.Settings, Setting{name, was[name], becomes[name]})
 		}
@@ -120,6 +122,9 @@ func settings(policy openintentv1.MemberPolicy, options *openintentv1.ChannelOpt
 	}
 	if options.TurnBudget != nil {
 		values[settingTurnBudget] = options.GetTurnBudget()
+	}
+	if options.ConversationBudget != nil {
+		values[settingCrowdBudget] = options.GetConversationBudget()
 	}
 	if options.GetHistory() == openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN {
 		values[settingHistory] = "from_join"
@@ -182,6 +187,9 @@ func (c Channel) words() []string {
 		words = append(words, "no loop brake")
 	default:
 		words = append(words, fmt.Sprintf("turn budget %d", c.TurnBudget))
+	}
+	if c.ConversationBudget != nil {
+		words = append(words, fmt.Sprintf("conversation budget %d", *c.ConversationBudget))
 	}
 	if c.TaskID != "" {
 		words = append(words, "task "+c.TaskID)

@@ -61,6 +61,14 @@ func TestCompareSaysWhatHasToChange(t *testing.T) {
 			"+ channel a (explicit, 1 member, audit, ttl 60 s, max 5 messages, turn budget 8, task t1)", nil,
 		},
 		"one without a brake is missing": {Channel{Name: "a", TurnBudget: noBrake}, nil, "+ channel a (intent, no loop brake)", nil},
+		"a budget of a crowd": {
+			Channel{Name: "a", ConversationBudget: pointer(int64(30))}, open("a", nil), "~ channel a: conversation_budget none -> 30",
+			[]string{"options.conversation_budget"},
+		},
+		"a budget of a crowd that goes": {
+			Channel{Name: "a"}, open("a", func(ch *openintentv1.Channel) { ch.Options.ConversationBudget = pointer(int64(30)) }),
+			"~ channel a: conversation_budget 30 -> none", []string{"options.conversation_budget"},
+		},
 		"a budget": {
 			Channel{Name: "a", TurnBudget: noBrake}, open("a", nil), "~ channel a: turn_budget 20 -> 0", []string{"options.turn_budget"},
 		},

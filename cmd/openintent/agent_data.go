@@ -133,9 +133,6 @@ func linesOf(report *agentdata.Report) (lines []string) {
 	for _, key := range report.Keys {
 		lines = append(lines, "stays   the key "+key+", which names the agent: openintent keys revoke "+key)
 	}
-	if report.IndexBehind {
-		lines = append(lines, "stays   words of what was erased, in the index of search, until the servers have brought it up to date")
-	}
 	return append(lines, "stays   whatever backups, exports and logs of the server have")
 }
 

@@ -51,9 +51,10 @@ func TestAgentDataRefuses(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "mine", string(content))
 
+		require.NoError(t, h.Stop(), "it has written then when it last heard of the agent, which is the second row")
 		did := offline(t, "agent-data", "export", "dora", fresh, "--database-url", h.DatabaseURL)
 		require.Equal(t, exitOK, did.exit, did.stderr)
-		require.Equal(t, "exported 1 rows of dora into "+fresh+"\n", did.stdout)
+		require.Equal(t, "exported 2 rows of dora into "+fresh+"\n", did.stdout)
 	})
 }
 
@@ -83,8 +84,8 @@ func TestAgentDataErases(t *testing.T) {
 		did := offline(t, "agent-data", "erase", "dora", "--database-url", alice.server.DatabaseURL)
 		require.Equal(t, exitOK, did.exit, did.stderr)
 		require.Empty(t, did.stderr)
-		require.Contains(t, did.stdout, "erased  agents: name, capabilities, endpoint, metadata and note of its record, and the senders that it refuses (rows: 1)\n"+
-			"erased  messages: the contents of those that it sent (rows: 1)\n")
+		require.Contains(t, did.stdout, "erased  agents: name, capabilities, endpoint, metadata and note of its record, and the senders that it refuses (rows: 1)\n")
+		require.Contains(t, did.stdout, "erased  messages: the contents of those that it sent (rows: 1)\n")
 		require.True(t, strings.HasSuffix(did.stdout, "stays   whatever backups, exports and logs of the server have\n"), did.stdout)
 		if live {
 			require.NotContains(t, alice.does(t, "messages", "data"), "gone soon")

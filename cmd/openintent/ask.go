@@ -39,7 +39,7 @@ type askCommand struct {
 // Help explains the exit codes and shows examples.
 func (askCommand) Help() string {
 	return `Prints the answer's payload. Exit code 3: nobody answered in time (with --all: nobody, or fewer than --min-responses);
-7: the answering agent's handler failed.
+7: the answering agent's handler failed; 11: the agent said no, and --resume finds its answer if it changes its mind.
 
   openintent ask --intent ID data-clarification data-agent '{"question": "which schema?"}'
   openintent ask --intent ID votes role:reviewer --text "Merge it?" --all --min-responses 2

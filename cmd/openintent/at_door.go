@@ -4,6 +4,9 @@ import (
 	"context"
 	"log/slog"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
 	"openintent/doors"
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -37,7 +40,11 @@ func (c *connection) atDoor(ctx context.Context, to terminal) (*atDoor, error) {
 		return nil, errNoAgent
 	}
 	log := to.logger()
-	watched := &watched{ClientConnInterface: client.Connection(), log: log}
+	connection := client.Connection()
+	if known.GetHuman() {
+		connection = forModel{connection}
+	}
+	watched := &watched{ClientConnInterface: connection, log: log}
 	caller, err := doors.IdentifyDialled(ctx, watched)
 	if _, err = called(caller, err); err != nil {
 		leave()
@@ -49,3 +56,22 @@ func (c *connection) atDoor(ctx context.Context, to terminal) (*atDoor, error) {
 
 // errNoAgent refuses to act as nobody.
 var errNoAgent = usagef("the key belongs to no agent; name the agent to act as with --agent or OPENINTENT_AGENT_ID")
+
+// forModel says with each call that a door makes it for a model, so that what a person's key sends is not taken for the person's own word.
+type forModel struct{ grpc.ClientConnInterface }
+
+func (c forModel) saying(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "x-openintent-door", "stdio")
+}
+
+// Invoke makes a call with one answer.
+func (c forModel) Invoke(ctx context.Context, method string, request, response any, options ...grpc.CallOption) error {
+	return c.ClientConnInterface.Invoke(c.saying(ctx), method, request, response, options...)
+}
+
+// NewStream begins a call with many answers.
+func (c forModel) NewStream(
+	ctx context.Context, description *grpc.StreamDesc, method string, options ...grpc.CallOption,
+) (grpc.ClientStream, error) {
+	return c.ClientConnInterface.NewStream(c.saying(ctx), description, method, options...)
+}

@@ -115,7 +115,7 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _openintent; printf '%s\n' "${COMPREP
 		require.NoError(t, err, "%s", output)
 		return strings.Split(strings.TrimSpace(string(output)), "\n")
 	}
-	require.Equal(t, []string{"c2a", "channels", "check", "claim", "completion", "context"}, slices.Sorted(slices.Values(bash("openintent", "c"))))
+	require.Equal(t, []string{"c2a", "channels", "check", "claim", "completion", "concerns", "contacts", "context"}, slices.Sorted(slices.Values(bash("openintent", "c"))))
 	require.Equal(t, []string{"closed"}, bash("openintent", "channels", "list", "--status", "c"))
 	require.Equal(t, []string{"closed"}, bash("openintent", "channels", "list", "--status", "=", "c"),
 		"bash splits words at the equals sign")

@@ -18,6 +18,7 @@ type channelsCommand struct {
 	Close  channelCloseCommand  `cmd:"" help:"Close a channel; its unanswered requests expire."`
 	Add    channelAddCommand    `cmd:"" help:"Add members to a channel."`
 	Remove channelRemoveCommand `cmd:"" help:"Remove members from a channel."`
+	Lift   channelLiftCommand   `cmd:"" help:"Let agents go on that are braked in a channel."`
 }
 
 // usualTurnBudget is the turn budget of a channel whose options do not say; it is not worth a line.
@@ -80,15 +81,16 @@ type channelCreateCommand struct {
 	output
 	Name string `arg:"" help:"The channel's name, unique among the intent's open channels."`
 	intentFlag
-	Member      []string      `complete:"agents" short:"m" placeholder:"AGENT" help:"Member to list; may be repeated. Means --policy=explicit unless --policy is given."`
-	Policy      string        `enum:",intent,explicit" default:"" placeholder:"POLICY" help:"Who may take part: intent (everyone who has access to the intent) or explicit (the members) (intent)."`
-	Audit       bool          `help:"Copy every message to the intent's event log."`
-	TTL         time.Duration `name:"ttl" placeholder:"DURATION" help:"Close the channel when nothing has been sent for this long."`
-	MaxMessages int64         `placeholder:"N" help:"How many messages the channel keeps (1000)."`
-	History     string        `enum:",all,from_join" default:"" placeholder:"HISTORY" help:"What members see who are added later: all, or from_join (only messages that are sent after they were added) (all)."`
-	TurnBudget  *int64        `placeholder:"N" help:"How many messages two agents alone may exchange within 10 minutes before the loop brake is put on; 0: no brake (20)."`
-	Task        string        `placeholder:"ID" help:"Task of the intent; the channel closes when it ends."`
-	Dictatable  bool          `help:"Give the channel an address that people can dictate, such as VK47; channels show prints it."`
+	Member       []string      `complete:"agents" short:"m" placeholder:"AGENT" help:"Member to list; may be repeated. Means --policy=explicit unless --policy is given."`
+	Policy       string        `enum:",intent,explicit" default:"" placeholder:"POLICY" help:"Who may take part: intent (everyone who has access to the intent) or explicit (the members) (intent)."`
+	Audit        bool          `help:"Copy every message to the intent's event log."`
+	TTL          time.Duration `name:"ttl" placeholder:"DURATION" help:"Close the channel when nothing has been sent for this long."`
+	MaxMessages  int64         `placeholder:"N" help:"How many messages the channel keeps (1000)."`
+	History      string        `enum:",all,from_join" default:"" placeholder:"HISTORY" help:"What members see who are added later: all, or from_join (only messages that are sent after they were added) (all)."`
+	TurnBudget   *int64        `placeholder:"N" help:"How many messages two agents alone may exchange within 10 minutes before the loop brake is put on; 0: no brake (20)."`
+	Conversation *int64        `name:"conversation-budget" placeholder:"N" help:"How often agents may set each other to work within 10 minutes, in a thread or outside threads, before they are braked; 0: no brake (60 in a thread, 200 outside)."`
+	Task         string        `placeholder:"ID" help:"Task of the intent; the channel closes when it ends."`
+	Dictatable   bool          `help:"Give the channel an address that people can dictate, such as VK47; channels show prints it."`
 }
 
 // Run prints the new channel's id.
@@ -107,8 +109,8 @@ func (c *channelCreateCommand) Run(ctx context.Context, to terminal) error {
 	defer func() { _ = client.Close() }()
 	created, err := client.CreateChannel(ctx, intent, c.Name, openintent.ChannelOptions{
 		Members: c.Member, MemberPolicy: openintent.MemberPolicy(c.Policy), Audit: c.Audit, TTL: c.TTL,
-		MaxMessages: c.MaxMessages, History: openintent.History(c.History), TurnBudget: c.turnBudget(), TaskID: c.Task,
-		Dictatable: c.Dictatable,
+		MaxMessages: c.MaxMessages, History: openintent.History(c.History), TurnBudget: budgetOf(c.TurnBudget), TaskID: c.Task,
+		ConversationBudget: budgetOf(c.Conversation), Dictatable: c.Dictatable,
 	})
 	if err != nil {
 		return err
@@ -123,15 +125,15 @@ func (c *channelCreateCommand) Run(ctx context.Context, to terminal) error {
 	return lines(to, channel)
 }
 
-// turnBudget returns the budget as the SDK takes it: 0 is the server's default, and a negative number is no brake.
-func (c *channelCreateCommand) turnBudget() int64 {
+// budgetOf returns a budget as the SDK takes it: 0 is the server's default, and a negative number is no brake.
+func budgetOf(given *int64) int64 {
 	switch {
-	case c.TurnBudget == nil:
+	case given == nil:
 		return 0
-	case *c.TurnBudget == 0:
+	case *given == 0:
 		return -1
 	}
-	return *c.TurnBudget
+	return *given
 }
 
 // channelShowCommand shows a channel.
@@ -210,6 +212,25 @@ func (c *channelRemoveCommand) Run(ctx context.Context, to terminal) error {
 		})
 }
 
+// channelLiftCommand lifts the brake on a conversation of agents.
+type channelLiftCommand struct {
+	connection
+	output
+	channelArgument
+	Thread string `placeholder:"MESSAGE" help:"The thread in which they are braked, by one of its messages; without it, the place outside threads."`
+}
+
+// Run prints the channel.
+func (c *channelLiftCommand) Run(ctx context.Context, to terminal) error {
+	return withChannel(ctx, to, c.connection, c.output, c.channelArgument,
+		func(client *openintent.Client, channel *openintentv1.Channel) (*openintentv1.Channel, error) {
+			_, err := called(client.Raw().Messages.LiftBrake(ctx, &openintentv1.LiftBrakeRequest{
+				ChannelId: channel.GetId(), ThreadId: present(c.Thread),
+			}))
+			return channel, err
+		})
+}
+
 // withChannel runs an action on a channel and prints the channel as it is afterwards.
 func withChannel(
 	ctx context.Context, to terminal, connection connection, form output, argument channelArgument,
@@ -251,6 +272,9 @@ func channelFields(ch *openintentv1.Channel) (shown fields) {
 	}
 	if budget := ch.GetOptions().GetTurnBudget(); budget != usualTurnBudget {
 		shown.add("turn budget", strconv.FormatInt(budget, 10))
+	}
+	if options := ch.GetOptions(); options != nil && options.ConversationBudget != nil {
+		shown.add("conversation budget", strconv.FormatInt(options.GetConversationBudget(), 10))
 	}
 	shown.add("sent", strconv.FormatInt(ch.GetMessageCount(), 10)+" messages")
 	shown.add("last message", clock(ch.GetLastMessageAt()))

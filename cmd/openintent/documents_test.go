@@ -62,7 +62,7 @@ func TestExitCodesAreDocumented(t *testing.T) {
 	}
 	require.Equal(t, []int{
 		exitOK, exitFailed, exitUsage, exitTimeout, exitNotFound, exitRefused, exitUnavailable, exitRemote, exitBroken,
-		exitConflict, exitBehind, exitInterrupted,
+		exitConflict, exitBehind, exitDeclined, exitInterrupted,
 	}, documented)
 	for code, exit := range codesOf {
 		require.Contains(t, documented, exit, code)

@@ -33,6 +33,8 @@ const (
 	exitConflict
 	// exitBehind means that a database lacks migrations.
 	exitBehind
+	// exitDeclined means that the agent that was asked said no.
+	exitDeclined
 
 	// exitInterrupted is the code that shells report for a program that SIGINT ended.
 	exitInterrupted = 130
@@ -84,6 +86,8 @@ func exitCode(err error) int {
 		return exitRemote
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
+	case errors.Is(err, openintent.ErrDeclined):
+		return exitDeclined
 	case errors.As(err, &refusal) && codesOf[refusal.Code] != 0:
 		return codesOf[refusal.Code]
 	}

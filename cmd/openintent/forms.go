@@ -22,7 +22,7 @@ func messageOf(m *openintent.Message) (*openintentv1.Message, error) {
 		return nil, err
 	}
 	converted := &openintentv1.Message{
-		Id: m.ID, ChannelId: m.ChannelID, Sender: m.Sender, To: present(m.To), CorrelationId: present(m.CorrelationID),
+		Id: m.ID, ChannelId: m.ChannelID, Sender: m.Sender, SenderKind: present(m.SenderKind), To: present(m.To), CorrelationId: present(m.CorrelationID),
 		MessageType: openintentv1.MessageType(number(openintentv1.MessageType_value, "MESSAGE_TYPE_", string(m.MessageType))),
 		Status:      openintentv1.MessageStatus(number(openintentv1.MessageStatus_value, "MESSAGE_STATUS_", string(m.Status))),
 		Payload:     payload, Metadata: metadata,

@@ -122,7 +122,7 @@ func (c *inboxCommand) print(to terminal, items []*openintentv1.InboxItem) error
 	return listOf(c.listing, to, newTable(headings...), items, func(item *openintentv1.InboxItem) []string {
 		m := item.GetMessage()
 		cells := []string{
-			m.GetId(), m.GetSender(), recipient(m), word(m.GetMessageType()), item.GetChannelName(), mark(item.GetRead()),
+			m.GetId(), sender(m), recipient(m), word(m.GetMessageType()), item.GetChannelName(), mark(item.GetRead()),
 			clock(m.GetExpiresAt()), inline(m.GetPayload()),
 		}
 		if c.Attention {

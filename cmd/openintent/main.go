@@ -16,6 +16,7 @@ import (
 // commands are the verbs of the program.
 type commands struct {
 	Serve  serveCommand  `cmd:"" group:"Server" help:"Run the server. Needs no settings: data in ./openintent.db, REST on port 8000, gRPC on port 50051."`
+	Demo   demoCommand   `cmd:"" group:"Server" help:"Start a server on a database in memory, and let a team of scripted agents play on it."`
 	Health healthCommand `cmd:"" group:"Server" help:"Ask whether a server is ready."`
 	Backup backupCommand `cmd:"" group:"Server" help:"Copy a SQLite database into a file, while a server serves it."`
 	Check  checkCommand  `cmd:"" group:"Server" help:"Check that all rows of a database fit together; exit code 1 if not."`
@@ -37,12 +38,14 @@ type commands struct {
 	Owed      owedCommand      `cmd:"" group:"Messages" help:"Show which requests stay open until this agent discharges them, or discharge one."`
 	Owing     owingCommand     `cmd:"" group:"Messages" help:"Show what this agent owes to others."`
 	Inbox     inboxCommand     `cmd:"" group:"Messages" help:"Show what an agent has to read or to answer."`
+	Concerns  concernsCommand  `cmd:"" group:"Messages" help:"Show what needs somebody: questions that wait, requests that nobody takes up, posts that fail."`
 
 	Apply    applyCommand    `cmd:"" group:"Around them" help:"Make an intent's channels match a workflow file."`
 	Channels channelsCommand `cmd:"" group:"Around them" help:"List, create, show and close channels, and change their members."`
 	Intents  intentsCommand  `cmd:"" group:"Around them" help:"List, create and show intents, and change their status."`
 	Agents   agentsCommand   `cmd:"" group:"Around them" help:"Show the registered agents."`
 	Whoami   whoamiCommand   `cmd:"" group:"Around them" help:"Show as which agent the key acts, and what it may do."`
+	Doctor   doctorCommand   `cmd:"" group:"Around them" help:"Find out why an agent is not reached, and say what to do."`
 	Replay   replayCommand   `cmd:"" group:"Around them" help:"Say how attention judges what an agent received in an intent, under the rules of today or others."`
 	Events   eventsCommand   `cmd:"" group:"Around them" help:"Show and verify an intent's event log."`
 	Wake     wakeCommand     `cmd:"" group:"Around them" help:"Run a command that wakes an agent's harness whenever a message waits for the agent."`
@@ -50,8 +53,9 @@ type commands struct {
 	C2A      c2aCommand      `cmd:"" name:"c2a" group:"Around them" help:"Serve C2A on standard input and output, for a harness that starts it."`
 	Lock     lockCommand     `cmd:"" group:"Around them" help:"Run a command while no other agent holds a scope of an intent."`
 
-	Invites invitesCommand `cmd:"" group:"Around them" help:"Invite guests to a channel, and list and revoke invites."`
-	Keys    keysCommand    `cmd:"" group:"Around them" help:"Create, list, revoke and rotate the API keys in the server's database."`
+	Contacts contactsCommand `cmd:"" group:"Around them" help:"Say where the server finds you when a question waits for you."`
+	Invites  invitesCommand  `cmd:"" group:"Around them" help:"Invite guests to a channel, and list and revoke invites."`
+	Keys     keysCommand     `cmd:"" group:"Around them" help:"Create, list, revoke and rotate the API keys in the server's database."`
 
 	Context    contextCommand    `cmd:"" group:"This program" help:"Store servers and keys under names."`
 	Completion completionCommand `cmd:"" group:"This program" help:"Print a script that lets a shell complete commands."`
@@ -78,6 +82,7 @@ func (commands) Help() string {
    8  an event log does not verify
    9  too late or taken: a closed channel, an ended intent, a name in use
   10  migrate --check: the database lacks migrations
+  11  the agent that was asked said no
  130  interrupted`
 }
 

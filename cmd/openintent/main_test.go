@@ -29,6 +29,8 @@ func clearEnvironment(t *testing.T) {
 	} {
 		t.Setenv("OPENINTENT_"+name, "")
 	}
+	t.Setenv(claudeSocket, "")
+	t.Setenv(claudeToken, "")
 	t.Setenv("OPENINTENT_CONFIG", filepath.Join(t.TempDir(), "openintent", "config.yaml"))
 }
 

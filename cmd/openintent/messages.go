@@ -173,9 +173,17 @@ func (c *messagesCommand) print(to terminal, printed *table, messages []*openint
 			return []string{reference(m.GetChannelId(), m.GetId())}
 		}
 		return []string{
-			clock(m.GetCreatedAt()), m.GetSender(), recipient(m), word(m.GetMessageType()), word(m.GetStatus()), inline(m.GetPayload()),
+			clock(m.GetCreatedAt()), sender(m), recipient(m), word(m.GetMessageType()), word(m.GetStatus()), inline(m.GetPayload()),
 		}
 	})
+}
+
+// sender returns the sender of a message, and whether that is a person.
+func sender(m *openintentv1.Message) string {
+	if m.GetSenderKind() != "" {
+		return m.GetSender() + " (" + m.GetSenderKind() + ")"
+	}
+	return m.GetSender()
 }
 
 // recipient returns the recipient of a message; everyone is written as in the protocol.

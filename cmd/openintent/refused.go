@@ -7,7 +7,7 @@ import (
 	openintent "openintent/sdk/go"
 )
 
-// refusing names the agent whose refusals a command is about.
+// refusing names the agent whose refusals, or contacts, a command is about.
 type refusing struct {
 	connection
 	output

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -49,13 +50,26 @@ func (c *searchCommand) Run(ctx context.Context, to terminal) error {
 	err = listOf(c.listing, to, printed, found, func(f *openintentv1.FoundMessage) []string {
 		m := f.GetMessage()
 		return []string{
-			reference(m.GetChannelId(), m.GetId()), clock(m.GetCreatedAt()), m.GetSender(), recipient(m), f.GetChannelName(), f.GetSnippet(),
+			reference(m.GetChannelId(), m.GetId()), clock(m.GetCreatedAt()), sender(m), recipient(m), f.GetChannelName(), f.GetSnippet(),
 		}
 	})
-	if err == nil && last.GetCompleteThrough() == nil {
-		to.note("the server is still filling its index; there may be more to find")
+	if missing := incomplete(last); err == nil && missing != "" {
+		to.note("%s", missing)
 	}
 	return err
+}
+
+// incomplete says in a sentence why what was found may be incomplete; "" if nothing says so.
+func incomplete(page *openintentv1.SearchMessagesResponse) string {
+	switch left, intents := page.GetMessagesLeft(), page.GetIntentsNotIndexed(); {
+	case left > 0:
+		return fmt.Sprintf("the server is still indexing this intent, the newest messages first, and lacks up to %d; search again for the rest", left)
+	case intents > 0:
+		return fmt.Sprintf("the server has not indexed all messages of %d intents; search in one with --intent to have it indexed", intents)
+	case page.GetCompleteThrough() == nil:
+		return "the server is still filling its index; there may be more to find"
+	}
+	return ""
 }
 
 // request returns what the command looks for.

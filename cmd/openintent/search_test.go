@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"openintent/e2e/harness"
+	openintentv1 "openintent/gen/openintent/v1"
 )
 
 func TestMessagesAreFoundByTheirWords(t *testing.T) {
@@ -26,4 +28,15 @@ func TestMessagesAreFoundByTheirWords(t *testing.T) {
 		require.Contains(t, bob.refused(t, exitUsage, "search", "a", "--limit", "-1"), "--limit")
 		require.Contains(t, bob.refused(t, exitUsage, "search", "a", "--thread", "x"), "names no message")
 	})
+}
+
+func TestASearchSaysWhyItMayLackSomething(t *testing.T) {
+	for said, page := range map[string]*openintentv1.SearchMessagesResponse{
+		"lacks up to 7;": {MessagesLeft: 7},
+		"of 2 intents;":  {IntentsNotIndexed: 2},
+		"still filling":  {},
+	} {
+		require.Contains(t, incomplete(page), said)
+	}
+	require.Empty(t, incomplete(&openintentv1.SearchMessagesResponse{CompleteThrough: timestamppb.Now()}))
 }

@@ -18,9 +18,10 @@ type serveCommand struct {
 // Run serves. On a terminal, with the development key, it prints how to try the server.
 func (c *serveCommand) Run(ctx context.Context, parsed *kong.Context, to terminal) error {
 	server.ReserveHeap()
-	c.Log, c.Version = to.stderr, version
+	c.Log, c.Version, c.Commit = to.stderr, version, thisBuild().commit
 	c.UselessVariables = uselessVariables(os.Environ(), parsed, c.APIKeys != "" || c.APIKeysFile != "")
-	context.AfterFunc(ctx, func() { tellSystemd("STOPPING=1") })
+	// A server that has refused to start, or failed, has nothing to say any more when its context ends.
+	defer context.AfterFunc(ctx, func() { tellSystemd("STOPPING=1") })()
 	err := server.Run(ctx, c.Config, func(addresses server.Addresses) {
 		tellSystemd("READY=1")
 		if addresses.DevelopmentKey && isTerminal(to.stdout) {

@@ -138,7 +138,10 @@ func (f *settingsFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (
 
 // holdsSecret reports whether somebody who reads the file learns a key or a password.
 func (f *settingsFile) holdsSecret() bool {
-	if f.values["api-keys"] != nil {
+	if f.values["api-keys"] != nil || f.values["oidc-client-secret"] != nil {
+		return true
+	}
+	if relay := f.values["mail-relay"]; relay != nil && strings.Contains(relay.Value, "@") {
 		return true
 	}
 	database := f.values["database-url"]

@@ -118,6 +118,8 @@ func TestWhichSettingsFilesHoldASecret(t *testing.T) {
 	for text, secret := range map[string]bool{
 		"log-level: info":                          false,
 		"api-keys: mine":                           true,
+		"oidc-client-secret: mine":                 true,
+		"oidc-client-id: mine":                     false,
 		"api-keys-file: keys.yaml":                 false,
 		"database-url: sqlite:a.db":                false,
 		"database-url: postgres://u@h/d":           false,

@@ -142,7 +142,7 @@ func (t *thread) printBelow(
 
 // headline gives the time, the sender, the recipient and the subject.
 func headline(m *openintentv1.Message) string {
-	line := fmt.Sprintf("%s  %s to %s, %s", clock(m.GetCreatedAt()), m.GetSender(), recipient(m), word(m.GetMessageType()))
+	line := fmt.Sprintf("%s  %s to %s, %s", clock(m.GetCreatedAt()), sender(m), recipient(m), word(m.GetMessageType()))
 	if m.GetKind() != "" {
 		line += " (" + m.GetKind() + ")"
 	}

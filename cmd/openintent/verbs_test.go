@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -178,6 +179,28 @@ func TestAgentsRefuseSenders(t *testing.T) {
 		require.Contains(t, operator.does(t, "agents", "refused", "--of", "bob"), "alice")
 		require.Empty(t, bob.does(t, "agents", "allow", "alice"))
 		require.NotContains(t, bob.does(t, "agents", "refused"), "alice")
+	})
+}
+
+// Nothing can be sent to this contact, so the command line says why no code came.
+func TestContactsAreSetAndRemoved(t *testing.T) {
+	onChannel(t, func(t *testing.T, alice, _ shell) {
+		require.Equal(t, "CONTACT KIND ADDRESS STATE FAILING SINCE", squeezed(alice.does(t, "contacts")))
+		made := alice.does(t, "contacts", "set", "ntfy", "https://name.invalid/a-topic-of-alice")
+		require.Contains(t, made, "name.invalid …lice")
+		require.Contains(t, made, "unproved")
+		require.Contains(t, made, "could not be resolved")
+		id := regexp.MustCompile(`cont_\w+`).FindString(made)
+		alice.does(t, "contacts", "set", "slack", "https://name.invalid/services/alice")
+		require.Equal(t, 2, rows(alice.does(t, "contacts", "list")))
+		refused := alice.run(t.Context(), "contacts", "prove", id, "12345678")
+		require.Contains(t, refused.stderr, "The code is not the one that counts")
+		require.Contains(t, alice.does(t, "contacts", "prove", id), "unproved")
+		require.Empty(t, alice.does(t, "contacts", "remove", id))
+		require.Equal(t, 1, rows(alice.does(t, "contacts", "list")))
+		require.Contains(t, alice.run(t.Context(), "contacts", "remove", id).stderr, "has no contact "+id)
+		operator := shell{server: alice.server}
+		require.Equal(t, 1, rows(operator.does(t, "contacts", "list", "--of", "alice")))
 	})
 }
 

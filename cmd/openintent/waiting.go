@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -52,6 +53,41 @@ type waitingInbox struct {
 	agent string
 }
 
+// beatEvery is how often the server hears of a wake that has nothing else to say.
+const beatEvery = 10 * time.Second
+
+// beat lets the server know that somebody can wake the agent, until the context ends. That a beat fails, the next look notices.
+func (i *waitingInbox) beat(ctx context.Context, every time.Duration) {
+	ticks := time.NewTicker(every)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+			_, _ = openintentv1.NewAgentServiceClient(i.connection).WhoAmI(ctx, &openintentv1.WhoAmIRequest{})
+		}
+	}
+}
+
+// wakes is a connection whose calls say that they are those of a wake.
+type wakes struct{ grpc.ClientConnInterface }
+
+// wakeHeader marks the calls of a wake.
+const wakeHeader = "x-openintent-wake"
+
+// Invoke makes a call with one answer.
+func (w wakes) Invoke(ctx context.Context, method string, request, response any, options ...grpc.CallOption) error {
+	return w.ClientConnInterface.Invoke(metadata.AppendToOutgoingContext(ctx, wakeHeader, "1"), method, request, response, options...)
+}
+
+// NewStream begins a call with many answers.
+func (w wakes) NewStream(
+	ctx context.Context, description *grpc.StreamDesc, method string, options ...grpc.CallOption,
+) (grpc.ClientStream, error) {
+	return w.ClientConnInterface.NewStream(metadata.AppendToOutgoingContext(ctx, wakeHeader, "1"), description, method, options...)
+}
+
 // identify finds the agent that the caller acts as.
 func (i *waitingInbox) identify(ctx context.Context) error {
 	known, err := openintentv1.NewAgentServiceClient(i.connection).WhoAmI(ctx, &openintentv1.WhoAmIRequest{})
@@ -66,11 +102,11 @@ func (i *waitingInbox) messages() openintentv1.MessageServiceClient {
 	return openintentv1.NewMessageServiceClient(i.connection)
 }
 
-// look returns what waits, oldest first: what the agent must or may answer and has neither read nor claimed. A page of the inbox is
+// look returns what waits, oldest first: what the agent must or may answer and has neither been handed nor read or claimed. A page of the inbox is
 // enough; what comes after it waits longer.
 func (i *waitingInbox) look(ctx context.Context) ([]pointer, error) {
 	request := &openintentv1.GetInboxRequest{
-		AgentId: i.agent, Limit: new(int32(largestPage)), Include: []string{"attention"}, Policy: answerable,
+		AgentId: i.agent, Limit: new(int32(largestPage)), Include: []string{"attention"}, Policy: answerable, Unhanded: true,
 	}
 	page, err := i.messages().GetInbox(ctx, request)
 	for err == nil && len(page.GetItems()) == 0 && page.NextCursor != nil { // the page had looked at enough messages

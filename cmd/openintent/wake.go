@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -17,6 +20,7 @@ type wakeCommand struct {
 	connection
 	Command  []string      `arg:"" optional:"" passthrough:"" help:"The command that wakes the harness, after --."`
 	Exec     string        `placeholder:"COMMAND" help:"The same as one line for sh -c."`
+	Via      string        `enum:"auto,socket,exec" default:"auto" help:"How to wake: exec runs the command, socket posts to the inbox of the Claude Code session that this runs in; auto is exec with a command, and else socket."`
 	Once     bool          `help:"Print what waits, instead of running a command, and exit."`
 	Wait     time.Duration `default:"0s" placeholder:"DURATION" help:"With --once, how long to wait while nothing does (0s)."`
 	ExitCode int           `default:"0" placeholder:"CODE" help:"With --once, the exit code that says that something waits (0). If it is another one, 0 says that nothing does."`
@@ -31,10 +35,19 @@ func (wakeCommand) Help() string {
 never shows what a message says: the command gets its ids, in its environment (OPENINTENT_MESSAGE, OPENINTENT_CHANNEL, OPENINTENT_INTENT,
 OPENINTENT_POLICY, OPENINTENT_REASON, OPENINTENT_WAITING, OPENINTENT_AGENT_ID) and as one line of JSON on standard input.
 
-One command runs at a time. A message is taken up once the agent has read, answered or claimed it. While nothing is taken up, the next
-command waits 30 seconds, then a minute, and at last five minutes each time.
+One command runs at a time. A message is taken up once the agent has been handed, has read, answered or claimed it. While nothing is taken
+up, the next command waits 30 seconds, then a minute, and at last five minutes each time. After six commands without effect it waits until
+the agent takes something up by itself.
 
-  openintent wake --agent researcher --exec 'codex queue "You have mail on openintent: read your inbox."'
+In a hook or a background command of Claude Code it needs no command: it posts a line with the ids to the session's own inbox.
+
+For an open session of Codex, whose id /status shows, and for the last one that was closed:
+
+  openintent wake --agent researcher --exec 'codex queue --thread ID --message "Read your inbox on openintent."'
+  openintent wake --agent researcher --exec 'codex exec resume --last "Read your inbox on openintent."'
+
+For a hook:
+
   openintent wake --agent researcher --once --wait 10m --exit-code 2`
 }
 
@@ -47,11 +60,12 @@ func (c *wakeCommand) Run(ctx context.Context, to terminal) error {
 		}
 		c.Command = []string{"sh", "-c", c.Exec}
 	}
+	if err := c.choose(); err != nil {
+		return err
+	}
 	switch {
 	case c.Once && len(c.Command) > 0:
 		return usagef("--once runs no command; it prints what waits")
-	case !c.Once && len(c.Command) == 0:
-		return usagef("expected: openintent wake --exec COMMAND, or --once")
 	case !c.Once && (c.Wait != 0 || c.ExitCode != 0):
 		return usagef("--wait and --exit-code go with --once")
 	case c.Wait < 0 || c.ExitCode < 0 || c.ExitCode > 125:
@@ -62,16 +76,23 @@ func (c *wakeCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	defer func() { _ = client.Close() }()
-	inbox := &waitingInbox{connection: client.Connection()}
+	inbox := &waitingInbox{connection: wakes{client.Connection()}}
 	w := &waker{
 		inbox: inbox, pause: paused, log: to.logger().With("server", client.Server()),
 		run: func(ctx context.Context, p pointer) error { return runPointed(ctx, c.Command, inbox.agent, p, to) },
+	}
+	if c.Via == "socket" {
+		session, _ := inboxOfSession()
+		w.run = session.post
 	}
 	if c.Once {
 		return c.once(ctx, w, inbox, to)
 	}
 	if err = w.persist(ctx, func() error { return inbox.identify(ctx) }); err == nil {
-		w.log.Info("waiting for messages to answer", "agent", inbox.agent)
+		w.log.Info("waiting for messages to answer", "agent", inbox.agent, "via", c.Via)
+		beating, stop := context.WithCancel(ctx)
+		defer stop()
+		go inbox.beat(beating, beatEvery)
 		err = w.wake(ctx)
 	}
 	if ctx.Err() != nil {
@@ -80,6 +101,52 @@ func (c *wakeCommand) Run(ctx context.Context, to terminal) error {
 	}
 	return err
 }
+
+// choose finds out how to wake, and refuses what cannot work before anything waits.
+func (c *wakeCommand) choose() error {
+	_, inSession := inboxOfSession()
+	switch {
+	case c.Once:
+		return nil
+	case c.Via == "auto" && len(c.Command) == 0 && inSession:
+		c.Via = "socket"
+	case c.Via == "auto":
+		c.Via = "exec"
+	}
+	switch {
+	case c.Via == "socket" && len(c.Command) > 0:
+		return usagef("--via socket runs no command; leave the command out")
+	case c.Via == "socket" && !inSession:
+		return errNoSession
+	case c.Via == "socket":
+		return nil
+	case len(c.Command) == 0:
+		return usagef("expected: openintent wake --exec COMMAND, or --once")
+	}
+	return c.find()
+}
+
+// find refuses a command that does not exist. Of a line for the shell, it looks for the first word, if that is a plain one.
+func (c *wakeCommand) find() error {
+	name := c.Command[0]
+	_, err := exec.LookPath(name)
+	if err == nil && c.Exec != "" {
+		words := strings.Fields(c.Exec)
+		if len(words) == 0 {
+			return usagef("--exec is empty; give the command that wakes the harness")
+		}
+		if name = words[0]; plainWord.MatchString(name) { // the shell knows its own commands as well
+			err = exec.Command("sh", "-c", `command -v -- "$1"`, "sh", name).Run()
+		}
+	}
+	if err != nil {
+		return usagef("there is no command %s here; give the one that wakes the harness, or its path", name)
+	}
+	return nil
+}
+
+// plainWord is a word that the shell takes as the name of a command.
+var plainWord = regexp.MustCompile(`^[\w./+@-]+$`)
 
 // once prints what waits first, if something does in time.
 func (c *wakeCommand) once(ctx context.Context, w *waker, inbox *waitingInbox, to terminal) error {

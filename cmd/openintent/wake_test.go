@@ -3,13 +3,18 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 
 	"openintent/e2e/harness"
 )
@@ -110,13 +115,146 @@ func TestWakeRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	})
 }
 
-// wake finds at its start what came before it. It ends if its command cannot be run.
+// wake finds at its start what came before it.
 func TestWakeBeginsWithWhatWaits(t *testing.T) {
 	onSQLite(t, func(t *testing.T, alice, bob shell) {
-		alice.does(t, "ask", "data", "bob", "{}", "--no-wait", "--expires", "1h")
-		did := at(t, "", append(append([]string{"wake"}, bob.connection()...), "--", "/nonexistent/program")...)
-		require.Equal(t, exitFailed, did.exit)
-		require.Contains(t, did.stderr, "/nonexistent/program")
-		require.Contains(t, did.stderr, "running the command")
+		asked := alice.does(t, "ask", "data", "bob", "{}", "--no-wait", "--expires", "1h")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		waking := bob.begin(ctx, "wake", "--exec", "cat")
+		require.Contains(t, waking.line(t), strings.Split(asked, "/")[1])
+		cancel()
+		require.Equal(t, exitOK, waking.end(t).exit)
 	})
+}
+
+// A command that does not exist is refused before anything waits, however it is given.
+func TestWakeLooksForItsCommand(t *testing.T) {
+	onSQLite(t, func(t *testing.T, _, bob shell) {
+		for _, given := range [][]string{
+			{"--", "/nonexistent/program"}, {"--", "no-such-program"}, {"--exec", "no-such-program --now 'x'"}, {"--exec", " "},
+		} {
+			did := at(t, "", append(append([]string{"wake"}, bob.connection()...), given...)...)
+			require.Equal(t, exitUsage, did.exit, given)
+			require.Contains(t, did.stderr, "give the", given)
+			require.NotContains(t, did.stderr, "waiting for messages")
+		}
+		for _, line := range []string{"cat", "printf x", "cd /; true", `"$HOME/x" || true`, "A=b cat"} {
+			require.NoError(t, (&wakeCommand{Exec: line, Command: []string{"sh", "-c", line}}).find(), line)
+		}
+	})
+}
+
+// standIn plays the inbox of a Claude Code session, and returns the lines of each connection.
+func standIn(t *testing.T) (connections chan []map[string]any) {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	connections = make(chan []map[string]any, 10)
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			var lines []map[string]any
+			for decoder := json.NewDecoder(connection); ; {
+				var line map[string]any
+				if decoder.Decode(&line) != nil {
+					break
+				}
+				lines = append(lines, line)
+			}
+			connections <- lines
+		}
+	}()
+	t.Setenv(claudeSocket, socket)
+	t.Setenv(claudeToken, "the-token")
+	return connections
+}
+
+// In a session of Claude Code, wake posts to the session's own inbox: a pointer, and nothing that another agent wrote.
+func TestWakePostsToTheInboxOfItsSession(t *testing.T) {
+	onSQLite(t, func(t *testing.T, alice, bob shell) {
+		connections := standIn(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		waking := bob.begin(ctx, "wake")
+		asked := alice.does(t, "ask", "data", "bob", "--text", "SECRET", "--no-wait", "--expires", "1h")
+		channel, message, _ := strings.Cut(asked, "/")
+		lines := <-connections
+		require.Len(t, lines, 2)
+		require.Equal(t, map[string]any{"type": "auth", "token": "the-token"}, lines[0])
+		require.Equal(t, "user", lines[1]["type"])
+		said, isObject := lines[1]["message"].(map[string]any)
+		require.True(t, isObject)
+		require.Equal(t, "user", said["role"])
+		for _, part := range []string{message, channel, "must_respond", "1 waiting"} {
+			require.Contains(t, said["content"], part)
+		}
+		require.NotContains(t, said["content"], "SECRET")
+		cancel()
+		ended := waking.end(t)
+		require.Equal(t, exitOK, ended.exit)
+		require.NotContains(t, ended.stderr, "the-token")
+	})
+}
+
+// From outside a session, nothing is posted anywhere. A session that is over ends wake.
+func TestWakePostsOnlyFromWithinASession(t *testing.T) {
+	onSQLite(t, func(t *testing.T, alice, bob shell) {
+		require.Contains(t, bob.refused(t, exitUsage, "wake", "--via", "socket"), claudeSocket)
+		require.Contains(t, bob.refused(t, exitUsage, "wake", "--via", "exec"), "--exec COMMAND")
+		t.Setenv(claudeSocket, filepath.Join(t.TempDir(), "gone"))
+		require.Contains(t, bob.refused(t, exitUsage, "wake", "--via", "socket"), claudeToken, "one of the two is not enough")
+		t.Setenv(claudeToken, "t")
+		require.Contains(t, bob.refused(t, exitUsage, "wake", "--via", "socket", "--exec", "true"), "leave the command out")
+		alice.does(t, "ask", "data", "bob", "{}", "--no-wait", "--expires", "1h")
+		ended := bob.run(t.Context(), "wake")
+		require.Equal(t, exitFailed, ended.exit)
+		require.Contains(t, ended.stderr, "the session may be over")
+	})
+}
+
+// marked is a connection that hears the calls made on it, and answers none.
+type marked struct{ heard chan []string }
+
+func (m marked) Invoke(ctx context.Context, _ string, _, _ any, _ ...grpc.CallOption) error {
+	m.hear(ctx)
+	return errors.New("nobody is there")
+}
+
+func (m marked) NewStream(ctx context.Context, _ *grpc.StreamDesc, _ string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+	m.hear(ctx)
+	return nil, errors.New("nobody is there")
+}
+
+func (m marked) hear(ctx context.Context) {
+	sent, _ := metadata.FromOutgoingContext(ctx)
+	select {
+	case m.heard <- sent.Get("X-OpenIntent-Wake"):
+	case <-ctx.Done():
+	}
+}
+
+// Every call says that it is that of a wake, and wake calls again and again, whether or not the server answers.
+func TestWakeBeats(t *testing.T) {
+	calls := marked{make(chan []string)}
+	inbox := &waitingInbox{connection: wakes{calls}}
+	beating, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		inbox.beat(beating, time.Millisecond)
+	}()
+	for range 3 {
+		require.Equal(t, []string{"1"}, <-calls.heard)
+	}
+	stop()
+	<-ended
+	go func() { _, _ = inbox.lookAndFollow(t.Context()) }()
+	require.Equal(t, []string{"1"}, <-calls.heard)
+	require.Equal(t, 10*time.Second, beatEvery)
 }

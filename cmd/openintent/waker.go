@@ -15,6 +15,8 @@ const (
 	// leastPause and mostPause bound the pause while nothing is taken up.
 	leastPause = 30 * time.Second
 	mostPause  = 5 * time.Minute
+	// mostTries is how many commands without effect run one after the other.
+	mostTries = 6
 	// firstRetry and lastRetry bound the pause while the server is away.
 	firstRetry = time.Second
 	lastRetry  = 30 * time.Second
@@ -33,18 +35,25 @@ type waker struct {
 	log   *slog.Logger
 }
 
-// wake runs the command whenever something waits, until the context ends or a try cannot help.
+// wake runs the command whenever something waits, until the context ends or a try cannot help. After mostTries commands without effect it
+// only looks whether the agent takes something up by itself.
 func (w *waker) wake(ctx context.Context) error {
 	woken := make(map[string]int) // how often, by message
-	for pause := leastPause; ; {
-		var waiting, left []pointer
+	var waiting, left []pointer
+	pause, tries := leastPause, 0
+	for {
 		if err := w.persist(ctx, func() (err error) { waiting, err = w.inbox.next(ctx); return err }); err != nil {
 			return err
 		}
-		p := chosen(waiting, woken)
-		woken[p.Message]++
-		if err := w.call(ctx, p); err != nil {
-			return err
+		if takenUp(left, waiting) { // meanwhile
+			pause, tries = leastPause, 0
+		}
+		if tries < mostTries {
+			p := chosen(waiting, woken)
+			woken[p.Message]++
+			if err := w.call(ctx, p); err != nil {
+				return err
+			}
 		}
 		if err := w.persist(ctx, func() (err error) { left, err = w.inbox.look(ctx); return err }); err != nil {
 			return err
@@ -54,16 +63,34 @@ func (w *waker) wake(ctx context.Context) error {
 				delete(woken, message)
 			}
 		}
-		if slices.ContainsFunc(waiting, func(p pointer) bool { return !names(left, p.Message) }) {
-			pause = leastPause
+		if takenUp(waiting, left) {
+			pause, tries = leastPause, 0
 			continue
 		}
-		w.log.Info("nothing was taken up; the next try comes after a pause", "pause", pause.String(), "waiting", len(left))
+		if tries < mostTries {
+			tries++
+			w.say(tries, pause, len(left))
+		}
 		if err := w.pause(ctx, pause); err != nil {
 			return err
 		}
 		pause = min(2*pause, mostPause)
 	}
+}
+
+// takenUp reports whether something that waited before waits no more.
+func takenUp(before, now []pointer) bool {
+	return slices.ContainsFunc(before, func(p pointer) bool { return !names(now, p.Message) })
+}
+
+// say says that nothing was taken up, and what follows.
+func (w *waker) say(tries int, pause time.Duration, waiting int) {
+	if tries == mostTries {
+		w.log.Warn("nothing was taken up after several tries; the agent is not woken again before it takes something up by itself, or this program "+
+			"starts anew", "tries", tries, "waiting", waiting)
+		return
+	}
+	w.log.Info("nothing was taken up; the next try comes after a pause", "pause", pause.String(), "waiting", waiting)
 }
 
 // call runs the command for one message. That it fails is only said: what counts is whether something is taken up.

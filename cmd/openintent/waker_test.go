@@ -22,9 +22,11 @@ type desk struct {
 	// command is what the command does; stop ends the test's waker.
 	command func(p pointer) error
 	stop    context.CancelFunc
-	ran     []string
-	pauses  []time.Duration
-	log     bytes.Buffer
+	// paused is called in each pause; nil does nothing.
+	paused func()
+	ran    []string
+	pauses []time.Duration
+	log    bytes.Buffer
 }
 
 func (d *desk) look(context.Context) ([]pointer, error) {
@@ -66,6 +68,9 @@ func (d *desk) wake(t *testing.T, pauses int) error {
 			if d.pauses = append(d.pauses, wait); len(d.pauses) == pauses {
 				cancel()
 			}
+			if d.paused != nil {
+				d.paused()
+			}
 			return ctx.Err()
 		},
 	}
@@ -91,6 +96,26 @@ func TestWakingPausesLongerAndLongerWhileNothingIsTakenUp(t *testing.T) {
 	require.Equal(t, []string{"a", "b", "a", "b", "a", "b"}, d.ran, "no message keeps the others from their turn")
 	require.Contains(t, d.log.String(), "nothing was taken up")
 	require.Contains(t, d.log.String(), "the command failed")
+}
+
+// After six commands without effect the agent is left alone, until it takes something up by itself.
+func TestWakingStopsAfterSixTriesWithoutEffect(t *testing.T) {
+	d := &desk{waiting: []pointer{must("a"), must("b")}}
+	d.command = func(pointer) error { return nil }
+	d.paused = func() {
+		switch len(d.pauses) {
+		case 10:
+			require.Len(t, d.ran, mostTries)
+			d.waiting = append(d.waiting, must("c"))
+		case 12:
+			require.Len(t, d.ran, mostTries, "one more message changes nothing")
+			d.take("a")
+		}
+	}
+	require.ErrorIs(t, d.wake(t, 13), context.Canceled)
+	require.Len(t, d.ran, mostTries+1)
+	require.Equal(t, 1, bytes.Count(d.log.Bytes(), []byte("is not woken again")), "it is said once")
+	require.Equal(t, 30*time.Second, d.pauses[12], "it begins anew")
 }
 
 // Any message that is taken up ends the pauses: a harness that was woken may begin with another message.

@@ -21,14 +21,16 @@ func isDocument(kind string) bool { return kind == kindSpec || kind == kindState
 
 // Event is one event as readers of the protocol see it. The server vouches for all but what stands in Payload.
 type Event struct {
-	ID        string `json:"id"`
-	Kind      string `json:"kind"`
-	Author    string `json:"author"`
-	CreatedAt string `json:"created_at"`
-	Type      string `json:"type,omitempty"`
-	To        string `json:"to,omitempty"`
-	Edited    bool   `json:"edited,omitempty"`
-	Deleted   bool   `json:"deleted,omitempty"`
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+	Author string `json:"author"`
+	// AuthorKind is human for what a person wrote.
+	AuthorKind string `json:"author_kind,omitempty"`
+	CreatedAt  string `json:"created_at"`
+	Type       string `json:"type,omitempty"`
+	To         string `json:"to,omitempty"`
+	Edited     bool   `json:"edited,omitempty"`
+	Deleted    bool   `json:"deleted,omitempty"`
 	// Payload is the checked text of an object.
 	Payload json.RawMessage `json:"payload"`
 }
@@ -38,7 +40,7 @@ type Event struct {
 func eventOf(m *openintentv1.Message) (Event, error) {
 	payload, err := jsonvalue.FromStruct(m.GetPayload(), "payload")
 	e := Event{
-		ID: m.GetId(), Kind: m.GetKind(), Author: m.GetSender(), CreatedAt: moment(m.GetCreatedAt().AsTime()), To: m.GetTo(),
+		ID: m.GetId(), Kind: m.GetKind(), Author: m.GetSender(), AuthorKind: m.GetSenderKind(), CreatedAt: moment(m.GetCreatedAt().AsTime()), To: m.GetTo(),
 		Edited: m.EditedAt != nil, Deleted: m.DeletedAt != nil, Payload: json.RawMessage(payload.OrEmpty()),
 	}
 	if e.Kind == "" {

@@ -197,6 +197,7 @@ func (c *connection) answer(ctx context.Context, f frame) (result any, problem *
 // begin begins to deliver.
 func (c *connection) begin(ctx context.Context) {
 	c.log.Info("a C2A harness is connected", "draft", c.terms.draft)
+	context.AfterFunc(ctx, doors.OpenPath(ctx, "c2a", c.wire.alive))
 	c.working.Go(func() { c.pending.acknowledgeAll(ctx) })
 	c.working.Go(func() { c.end(c.deliverAll(ctx)) })
 	c.working.Go(func() { c.watchLife(ctx) })

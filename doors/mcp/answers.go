@@ -19,6 +19,9 @@ const (
 	waitForThis = "wait for this message"
 )
 
+// declined is the cause with which the contract says that the one agent that was asked said no.
+const declined = "DECLINED"
+
 // mostAnswers is how many answers the contract gives at most, and waits for.
 const mostAnswers = 1000
 
@@ -30,11 +33,14 @@ type questionAnswer struct {
 	Answers  []messageAnswer `json:"answers,omitempty"`
 	// Over says why no answer can come any more: expired, deleted or closed, which is the channel.
 	Over string `json:"over,omitempty"`
+	// Declined says that the agent said no. It may still answer; whoever wants to know waits for this message again later.
+	Declined bool `json:"declined,omitempty"`
 	// Why says why not as many answers came, as far as the server knows.
 	Why string `json:"why,omitempty"`
 	// Cursor is for a wait that goes on after these answers.
 	Cursor string `json:"cursor,omitempty"`
-	Next   string `json:"next,omitempty"`
+	// Hint says how to go on without an answer.
+	Hint string `json:"hint,omitempty"`
 }
 
 // lookForAnswers looks for answers to a question of the caller.
@@ -47,8 +53,11 @@ func (s *session) lookForAnswers(ctx context.Context, a *awaited, patience time.
 		return found{}, err
 	}
 	came := got.GetResponses()
+	if err := s.tookAnswers(ctx, a, came); err != nil {
+		return found{}, err
+	}
 	came = came[min(a.Seen, len(came)):]
-	answer := questionAnswer{Message: a.Message, Answered: len(came) >= a.Enough, Why: got.GetExplanation()}
+	answer := questionAnswer{Message: a.Message, Answered: len(came) >= a.Enough, Why: got.GetExplanation(), Declined: got.GetCause() == declined}
 	if !answer.Answered {
 		if answer.Over, err = s.fate(ctx, a); err != nil {
 			return found{}, err
@@ -63,13 +72,29 @@ func (s *session) lookForAnswers(ctx context.Context, a *awaited, patience time.
 		}
 	}
 	answer.Answers = shows.messages
+	if _, err := s.handOver(ctx, shows.messages); err != nil { // so that no wait for the inbox gives them again
+		return found{}, err
+	}
 	if seen := a.Seen + len(shows.messages); seen > 0 {
 		answer.Cursor = strconv.Itoa(seen)
 	}
-	if !answer.Answered && answer.Over == "" {
-		answer.Next = waitForThis
+	if !answer.Answered && !answer.Declined && answer.Over == "" {
+		answer.Hint = waitForThis
 	}
-	return found{answer: answer, ready: answer.Answered || answer.Over != "", withdrawn: answer.Over == overDeleted}, nil
+	return found{
+		answer: answer, ready: answer.Answered || answer.Declined || answer.Over != "", withdrawn: answer.Over == overDeleted,
+	}, nil
+}
+
+// tookAnswers marks the answers read that the caller has by its cursor.
+func (s *session) tookAnswers(ctx context.Context, a *awaited, came []*openintentv1.Message) error {
+	var ids []string
+	for _, response := range came[:min(a.Seen, len(came))] {
+		if response.ReadAt == nil {
+			ids = append(ids, response.GetId())
+		}
+	}
+	return s.took(ctx, ids...)
 }
 
 // Why no answer can come any more.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -21,9 +23,9 @@ const (
 )
 
 // ask asks a question and waits for its answer. The question can be answered longer than the tool waits.
-var ask = newTool(adds, "ask", "Ask an agent or role:x, and wait for the answer.",
+var ask = newTool(adds, "ask", "Ask an agent or role:x, and wait for the answer. If none came in time, wait for the message of this answer.",
 	`"channel":{"type":"string","description":"id"},"to":{"type":"string"},`+writtenProperties+`,`+
-		`"min":{"type":"integer","description":"answers to wait for"},"collect":{"description":"one, all or a number of answers"},`+
+		`"min":{"type":"integer","description":"answers to wait for"},"collect":{"type":"string","description":"one, all or a number of answers"},`+
 		`"timeout_s":{"type":"number"},"fail_fast":{"type":"boolean","description":"refuse if nobody is there"},"key":{"type":"string","description":"same key, same question"}`,
 	[]string{"channel", "to"},
 	func(ctx context.Context, s *session, given askArguments) (any, error) {
@@ -46,7 +48,7 @@ var ask = newTool(adds, "ask", "Ask an agent or role:x, and wait for the answer.
 		}
 		answer, err := s.await(ctx, asked, time.Now(), timeout)
 		if err != nil && doors.RefusalOf(err).Reason == tooManyWaits {
-			return questionAnswer{Message: question.GetId(), Next: waitForThis}, nil
+			return questionAnswer{Message: question.GetId(), Hint: waitForThis}, nil
 		}
 		return answer, err
 	})
@@ -90,13 +92,12 @@ func (given askArguments) question() (*openintentv1.SendMessageRequest, error) {
 	}, nil
 }
 
-// collected reads how many answers the question takes. A number n stands for the contract's {"quorum": n}.
+// collected reads how many answers the question takes. A number n, or its digits, stands for the contract's {"quorum": n}.
 func collected(given json.RawMessage) (*structpb.Value, error) {
 	if len(given) == 0 || bytes.Equal(given, []byte("null")) {
 		return nil, nil
 	}
-	var number int
-	if json.Unmarshal(given, &number) == nil {
+	if number, err := strconv.Atoi(strings.Trim(string(given), `"`)); err == nil {
 		return structpb.NewStructValue(&structpb.Struct{
 			Fields: map[string]*structpb.Value{"quorum": structpb.NewNumberValue(float64(number))},
 		}), nil

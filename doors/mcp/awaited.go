@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"strconv"
-	"strings"
 	"time"
 
 	"openintent/doors"
@@ -16,7 +15,7 @@ type subject string
 const (
 	// anAnswer is the answer to a question that ask has just asked, and moreAnswers are those to an earlier question of the caller.
 	anAnswer, moreAnswers subject = "ask", "answers"
-	// anInbox, aChannel and aThread are followed by streams.
+	// anInbox is what waits for the caller; aChannel and aThread are followed by streams.
 	anInbox, aChannel, aThread subject = "inbox", "channel", "thread"
 )
 
@@ -31,9 +30,14 @@ type awaited struct {
 	Seen   int `json:"d,omitempty"`
 	// After is the position after which a stream begins; nil: from now on.
 	After *int64 `json:"a,omitempty"`
-	// backlog is from where to list what was there before the stream: after a message or time, or, of an inbox, after the cursor of a
-	// page, "" being its beginning. With nil there is nothing to list.
+	// All says that of an inbox also what needs no answer is awaited.
+	All bool `json:"e,omitempty"`
+	// backlog is from where to list what was there before the stream: after a message or time. With nil there is nothing to list.
 	backlog *string
+	// since is from when on what was handed over belongs to the same wait, that of a task.
+	since time.Time
+	// arrived are messages that the caller has taken note of once it shows the cursor.
+	arrived []string
 }
 
 // found is what a look found.
@@ -50,8 +54,11 @@ type found struct {
 // look looks for what is awaited, and waits for it no longer than patience. Where it found nothing, it has moved a to where the next
 // look goes on.
 func (s *session) look(ctx context.Context, a *awaited, patience time.Duration) (found, error) {
-	if a.Subject == anAnswer || a.Subject == moreAnswers {
+	switch a.Subject {
+	case anAnswer, moreAnswers:
 		return s.lookForAnswers(ctx, a, patience)
+	case anInbox:
+		return s.lookIntoInbox(ctx, a, patience)
 	}
 	return s.follow(ctx, a, patience)
 }
@@ -94,14 +101,13 @@ func (a *awaited) goOn(cursor string) error {
 		a.Seen = int(position)
 	case a.Subject == moreAnswers:
 		return errCursor
-	case isNumber:
-		a.After, a.backlog = &position, nil
 	case a.Subject == anInbox:
-		page, after, _ := strings.Cut(cursor, "@")
-		if position, err = strconv.ParseInt(after, 10, 64); err != nil || position < 0 {
+		var ok bool
+		if a.arrived, ok = arrivedIn(cursor); !ok {
 			return errCursor
 		}
-		a.After, a.backlog = &position, &page
+	case isNumber:
+		a.After, a.backlog = &position, nil
 	default:
 		a.backlog = &cursor
 	}
@@ -111,12 +117,12 @@ func (a *awaited) goOn(cursor string) error {
 // cursor is what goOn reads.
 func (a *awaited) cursor() string {
 	switch {
+	case a.Subject == anInbox:
+		return arrivedCursor(a.arrived)
 	case a.backlog == nil && a.After == nil:
 		return ""
 	case a.backlog == nil:
 		return strconv.FormatInt(*a.After, 10)
-	case a.Subject == anInbox:
-		return *a.backlog + "@" + strconv.FormatInt(*a.After, 10)
 	}
 	return *a.backlog
 }

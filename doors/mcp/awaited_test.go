@@ -10,11 +10,12 @@ import (
 
 func TestACursorIsReadAsItWasWritten(t *testing.T) {
 	for cursor, subjects := range map[string][]subject{
-		"0":                           {moreAnswers, anInbox, aChannel, aThread},
-		"17":                          {moreAnswers, anInbox, aChannel, aThread},
-		"aW5ib3g6MToyOjM@17":          {anInbox},
-		"msg_01ARZ3NDEKTSV4RRFFQ69G5": {aChannel, aThread},
-		"2026-07-28T10:00:00Z":        {aChannel, aThread},
+		"0":                          {moreAnswers, aChannel, aThread},
+		"17":                         {moreAnswers, aChannel, aThread},
+		"01ARZ3NDEKTSV4RRFFQ69G5FAV": {anInbox},
+		"01ARZ3NDEKTSV4RRFFQ69G5FAV.01ARZ3NDEKTSV4RRFFQ69G5FAW": {anInbox},
+		"msg_01ARZ3NDEKTSV4RRFFQ69G5":                           {aChannel, aThread},
+		"2026-07-28T10:00:00Z":                                  {aChannel, aThread},
 	} {
 		for _, of := range subjects {
 			a := &awaited{Subject: of, backlog: new("before")}
@@ -27,7 +28,8 @@ func TestACursorIsReadAsItWasWritten(t *testing.T) {
 		}
 	}
 	for cursor, of := range map[string]subject{
-		"x": moreAnswers, "-1": moreAnswers, "1001": moreAnswers, "abc": anInbox, "abc@": anInbox, "abc@x": anInbox, "abc@-1": anInbox,
+		"x": moreAnswers, "-1": moreAnswers, "1001": moreAnswers, "17": anInbox, "abc": anInbox,
+		"msg_01ARZ3NDEKTSV4RRFFQ69G5FAV": anInbox, strings.Repeat("01ARZ3NDEKTSV4RRFFQ69G5FAV.", messagesShown) + "01ARZ3NDEKTSV4RRFFQ69G5FAV": anInbox,
 	} {
 		require.ErrorIs(t, (&awaited{Subject: of}).goOn(cursor), errCursor, cursor)
 	}
@@ -49,7 +51,7 @@ func TestAnAnswerHoldsFewMessages(t *testing.T) {
 
 func TestCollectIsAWordOrANumber(t *testing.T) {
 	for given, want := range map[string]string{
-		`"one"`: `"one"`, `"all"`: `"all"`, `3`: `{"quorum":3}`, `null`: `null`, ``: `null`,
+		`"2"`: `{"quorum":2}`, `"one"`: `"one"`, `"all"`: `"all"`, `3`: `{"quorum":3}`, `null`: `null`, ``: `null`,
 	} {
 		collect, err := collected(json.RawMessage(given))
 		require.NoError(t, err, given)

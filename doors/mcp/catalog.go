@@ -24,17 +24,23 @@ type tool struct {
 type effect int
 
 const (
-	reads   effect = iota // it changes nothing for others
+	reads   effect = iota // it changes nothing but what is noted of the caller's own reading
 	adds                  // it says or changes something of the caller's own, and destroys nothing
-	removes               // it ends something
+	repeats               // it adds, and to do it again adds nothing
+	removes               // it ends something, which cannot be ended twice
 )
 
 func (e effect) annotations() *sdk.ToolAnnotations {
-	return &sdk.ToolAnnotations{ReadOnlyHint: e == reads, DestructiveHint: new(e == removes), OpenWorldHint: new(false)}
+	return &sdk.ToolAnnotations{
+		ReadOnlyHint: e == reads, DestructiveHint: new(e == removes), IdempotentHint: e != adds, OpenWorldHint: new(false),
+	}
 }
 
+// cursorProperty is the argument that goes on where an answer ended. Every answer that can be gone on from has a cursor.
+const cursorProperty = `"cursor":{"type":"string","description":"cursor of an answer, to go on after it"}`
+
 // newTool makes a tool. properties is the inside of the schema's properties, in JSON; required names those that must be given. The
-// arguments are decoded into an A, whose fields are the properties.
+// arguments are decoded into an A, whose fields are the properties. Arguments that stand for nothing count as left out (given.go).
 func newTool[A any](
 	does effect, name, description, properties string, required []string, call func(ctx context.Context, s *session, arguments A) (any, error),
 ) tool {
@@ -43,8 +49,10 @@ func newTool[A any](
 		schema += `,"required":["` + strings.Join(required, `","`) + `"]`
 	}
 	definition := &sdk.Tool{Name: name, Description: description, InputSchema: json.RawMessage(schema + "}"), Annotations: does.annotations()}
+	zeros := zeroMeansIn(properties)
 	return tool{definition, func(ctx context.Context, s *session, given json.RawMessage) (any, error) {
 		var arguments A
+		given = zeros.filledIn(given)
 		if err := doors.ReadArguments(name, given, required, &arguments); err != nil {
 			return nil, err
 		}

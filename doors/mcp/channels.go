@@ -29,7 +29,7 @@ const (
 
 // channels lists the open channels that the caller can see.
 var channels = newTool(reads, "channels", "Open channels that you can see, by intent.",
-	`"intent":{"type":"string","description":"id"},"query":{"type":"string","description":"part of a name or title"},"cursor":{"type":"string"}`,
+	`"intent":{"type":"string","description":"id"},"query":{"type":"string","description":"part of a name or title"},`+cursorProperty,
 	nil,
 	func(ctx context.Context, s *session, given channelsArguments) (any, error) {
 		at, err := placeAt(given.Cursor)
@@ -55,7 +55,7 @@ type channelsArguments struct {
 }
 
 type channelsAnswer struct {
-	Next    string       `json:"next,omitempty"`
+	Cursor  string       `json:"cursor,omitempty"`
 	Intents []seenIntent `json:"intents"`
 }
 
@@ -98,7 +98,7 @@ func placeAt(cursor string) (place listPlace, err error) {
 	}
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || len(cursor) > longestCursor || json.Unmarshal(text, &place) != nil || place.Kept < 0 {
-		return listPlace{}, fault.BadField("cursor", "must be the next of an answer of channels; leave it out to begin anew.")
+		return listPlace{}, fault.BadField("cursor", "must be the cursor of an answer of channels; leave it out to begin anew.")
 	}
 	return place, nil
 }
@@ -120,7 +120,7 @@ func (l *channelList) one(ctx context.Context, id string, at listPlace) error {
 	}
 	rest, done, err := l.intent(ctx, intent, at.Channels)
 	if err == nil && !done {
-		l.answer.Next = listPlace{Channels: rest}.cursor()
+		l.answer.Cursor = listPlace{Channels: rest}.cursor()
 	}
 	return err
 }
@@ -133,7 +133,7 @@ func (l *channelList) all(ctx context.Context, at listPlace) error {
 			return err
 		}
 		if at.Kept = shown; shown < len(l.s.caller.OnlyChannels) {
-			l.answer.Next = listPlace{Kept: shown}.cursor()
+			l.answer.Cursor = listPlace{Kept: shown}.cursor()
 			return nil
 		}
 	}
@@ -155,12 +155,12 @@ func (l *channelList) all(ctx context.Context, at listPlace) error {
 			return err
 		}
 		if !done {
-			l.answer.Next = listPlace{Kept: at.Kept, Intents: at.Intents, Intent: intent.GetId(), Channels: rest}.cursor()
+			l.answer.Cursor = listPlace{Kept: at.Kept, Intents: at.Intents, Intent: intent.GetId(), Channels: rest}.cursor()
 			return nil
 		}
 	}
 	if page.NextCursor != nil {
-		l.answer.Next = listPlace{Kept: at.Kept, Intents: page.GetNextCursor()}.cursor()
+		l.answer.Cursor = listPlace{Kept: at.Kept, Intents: page.GetNextCursor()}.cursor()
 	}
 	return nil
 }

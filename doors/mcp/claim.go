@@ -10,7 +10,7 @@ import (
 )
 
 // claim takes, renews or gives back a claim on a message, or a lease of a resource.
-var claim = newTool(adds, "claim", "Take or renew a claim on a message, or a lease of a resource of an intent, so that others leave it to you.",
+var claim = newTool(adds, "claim", "Take or renew a claim on a message, or a lease of a resource of an intent, so that others leave it to you. Claim a request of several before you work on it.",
 	`"message":{"type":"string","description":"id"},"resource":{"type":"string","description":"INTENT_ID/any name"},`+
 		`"ttl_s":{"type":"integer"},"release":{"type":"boolean"}`,
 	nil,
@@ -88,6 +88,7 @@ func (s *session) claimMessage(ctx context.Context, given claimArguments) (any, 
 	if err != nil {
 		return nil, err
 	}
+	s.tookMessage(ctx, message)
 	return claimAnswer{Holder: made.GetHolder(), Expires: moment(made.GetExpiresAt()), Fence: made.GetFence()}, nil
 }
 

@@ -17,6 +17,11 @@
 // and answers with a cursor to go on. Where the client declares the tasks extension, a wait becomes a task. A task's id says what it
 // waits for, so any server can answer for it, and the contract judges the caller anew each time.
 //
+// # Handing over
+//
+// A wait for the inbox gives a message once, because a model pays for each turn (handed.go). The contract remembers what was given, so it
+// holds on every server and over a restart, and gives again what must be answered: the answer of the tool may be lost.
+//
 // # What a model sees
 //
 // An answer is one line of JSON. What other agents wrote is the value of a field in it, and stands after the facts that the server

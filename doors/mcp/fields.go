@@ -19,7 +19,7 @@ var fields = doors.Arguments{
 	"reason":             {"note", "reason"},
 	"replaces":           {"if_match"},
 	"scope":              {"resource"},
-	"since":              {"since", "after", "cursor"},
+	"since":              {"cursor", "after"},
 	"status_note":        {"note", "state"},
 	"thread_id":          {"thread"},
 	"title":              {"title", "intent"},

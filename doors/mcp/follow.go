@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -32,7 +33,7 @@ func (s *session) follow(ctx context.Context, a *awaited, patience time.Duration
 	if a.backlog != nil {
 		before, err := s.listBacklog(ctx, a)
 		if err != nil || len(before.messages) > 0 {
-			return a.found(before), err
+			return s.gave(ctx, a, before), err
 		}
 	}
 	var came gathered
@@ -51,14 +52,11 @@ func (s *session) follow(ctx context.Context, a *awaited, patience time.Duration
 			}
 		}
 	}
-	return a.found(came), nil
+	return s.gave(ctx, a, came), nil
 }
 
 // closed reports whether the channel is closed. Then its stream ends by itself, and says so.
 func (s *session) closed(ctx context.Context, a *awaited) (bool, error) {
-	if a.Subject == anInbox {
-		return false, nil
-	}
 	channel, err := s.caller.Channels.GetChannel(ctx, &openintentv1.GetChannelRequest{ChannelId: a.Channel})
 	return channel.GetStatus() == openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED, err
 }
@@ -68,11 +66,8 @@ func (s *session) subscribe(
 	ctx context.Context, a *awaited,
 ) (grpc.ServerStreamingClient[openintentv1.SubscribeResponse], error) {
 	request := &openintentv1.SubscribeRequest{
+		Scope:         &openintentv1.SubscribeRequest_ChannelId{ChannelId: a.Channel},
 		AfterPosition: a.After, EventTypes: []string{messagesOnly}, Include: []string{"attention"},
-	}
-	request.Scope = &openintentv1.SubscribeRequest_ChannelId{ChannelId: a.Channel}
-	if a.Subject == anInbox {
-		request.Scope = &openintentv1.SubscribeRequest_AgentId{AgentId: s.caller.Agent}
 	}
 	stream, err := s.caller.Messages.Subscribe(ctx, request)
 	if err != nil {
@@ -101,14 +96,23 @@ func (s *session) concerns(a *awaited, m *openintentv1.Message) bool {
 func (s *session) stopped(ctx, following context.Context, a *awaited, came gathered, err error) (found, error) {
 	timeIsOver := following.Err() != nil && ctx.Err() == nil
 	if len(came.messages) > 0 || timeIsOver && a.After != nil {
-		return a.found(came), nil
+		return s.gave(ctx, a, came), nil
 	}
 	return found{}, err
 }
 
+// gave says what came, and notes those of the messages as handed over that are for the caller, so that no wait for the inbox gives them again.
+// What came stands, so that this failed is for the log alone.
+func (s *session) gave(ctx context.Context, a *awaited, came gathered) found {
+	if _, err := s.handOver(ctx, slices.DeleteFunc(slices.Clone(came.messages), func(m messageAnswer) bool { return m.To != s.caller.Agent })); err != nil {
+		s.failed(ctx, "tool", "wait", err)
+	}
+	return a.found(came)
+}
+
 // found says what came, and from where on more may come.
 func (a *awaited) found(came gathered) found {
-	answer := messagesAnswer{Messages: came.messages, Next: a.cursor()}
+	answer := messagesAnswer{Messages: came.messages, Cursor: a.cursor()}
 	if answer.Messages == nil {
 		answer.Messages = []messageAnswer{}
 	}
@@ -118,9 +122,7 @@ func (a *awaited) found(came gathered) found {
 // shown returns a message without what the caller said itself, which is for what it waits.
 func (a *awaited) shown(m *openintentv1.Message, attention *openintentv1.Attention) messageAnswer {
 	answer := shown(m, attention, payloadRoom)
-	if a.Subject != anInbox {
-		answer.Channel = ""
-	}
+	answer.Channel = ""
 	if a.Subject == aThread {
 		answer.Thread = ""
 	}
@@ -129,47 +131,11 @@ func (a *awaited) shown(m *openintentv1.Message, attention *openintentv1.Attenti
 
 // listBacklog gives what was there before the stream. If that is nothing, the stream alone goes on.
 func (s *session) listBacklog(ctx context.Context, a *awaited) (before gathered, err error) {
-	if a.Subject == anInbox {
-		before, err = s.listInbox(ctx, a)
-	} else {
-		before, err = s.listMessages(ctx, a)
-	}
+	before, err = s.listMessages(ctx, a)
 	if len(before.messages) == 0 {
 		a.backlog = nil
 	}
 	return before, err
-}
-
-// listInbox gives what waits for the caller. If an answer does not hold a whole page, it asks for a shorter one, because only the end
-// of a page has a cursor.
-func (s *session) listInbox(ctx context.Context, a *awaited) (gathered, error) {
-	for limit := int32(messagesShown); ; {
-		arguments := inboxArguments{Limit: &limit}
-		if *a.backlog != "" {
-			arguments.Cursor = a.backlog
-		}
-		page, err := s.inboxPage(ctx, arguments)
-		if err != nil {
-			return gathered{}, err
-		}
-		if len(page.Messages) == 0 && page.Next != "" { // as many pages as one call reads were empty
-			a.backlog = &page.Next
-			continue
-		}
-		var before gathered
-		for _, m := range page.Messages {
-			if !before.add(m) {
-				break
-			}
-		}
-		if len(before.messages) == len(page.Messages) {
-			if a.backlog = nil; page.Next != "" {
-				a.backlog = &page.Next
-			}
-			return before, nil
-		}
-		limit = int32(len(before.messages))
-	}
 }
 
 // listMessages gives what others sent to the channel or the thread after a message or a time.

@@ -129,6 +129,9 @@ func (u *updates) follow(ctx context.Context, f *followed, stream stream) {
 	defer close(f.ended)
 	defer f.end()
 	defer u.release(f)
+	if f.resource.kind == inboxResource {
+		defer doors.OpenPath(ctx, "listen", nil)()
+	}
 	for {
 		delivery, err := stream.Recv()
 		if err == nil {

@@ -9,11 +9,15 @@ import (
 )
 
 // inbox lists what waits for the caller.
-var inbox = newTool(reads, "inbox", "What waits for you, oldest first, and what each message asks of you.",
-	`"policy":{"enum":["must_respond","may_respond","ack_only","must_not_respond"]},"limit":{"type":"integer"},"cursor":{"type":"string"}`,
+var inbox = newTool(reads, "inbox", "What waits for you, oldest first, and what each message asks of you. "+othersWords,
+	`"policy":{"type":"string","enum":["must_respond","may_respond","ack_only","must_not_respond"]},"limit":{"type":"integer"},`+cursorProperty,
 	nil,
 	func(ctx context.Context, s *session, given inboxArguments) (any, error) {
-		return s.inbox(ctx, given)
+		answer, err := s.inbox(ctx, given)
+		if err == nil {
+			_, err = s.handOver(ctx, answer.Messages)
+		}
+		return answer, err
 	})
 
 type inboxArguments struct {
@@ -22,10 +26,10 @@ type inboxArguments struct {
 	Cursor *string `json:"cursor"`
 }
 
-// messagesAnswer is a page of messages. Next leads on from the last of them.
+// messagesAnswer is a page of messages. Cursor leads on from the last of them.
 type messagesAnswer struct {
 	Messages []messageAnswer `json:"messages"`
-	Next     string          `json:"next,omitempty"`
+	Cursor   string          `json:"cursor,omitempty"`
 	// Of the whole inbox, and of what the caller owes.
 	Unread     int64 `json:"unread,omitempty"`
 	Unanswered int64 `json:"unanswered,omitempty"`
@@ -44,8 +48,18 @@ func (s *session) inbox(ctx context.Context, given inboxArguments) (messagesAnsw
 	return answer, err
 }
 
-// inboxPages is how many pages of the inbox one call reads while they are empty because each looked at enough messages.
-const inboxPages = 10
+// mostInboxPages is how many pages of the inbox one call reads while they are empty because each looked at enough messages.
+const mostInboxPages = 10
+
+// inboxPages returns the first page of the inbox that is not empty. It leaves the page's cursor in the request.
+func (s *session) inboxPages(ctx context.Context, request *openintentv1.GetInboxRequest) (*openintentv1.Inbox, error) {
+	page, err := s.caller.Messages.GetInbox(ctx, request)
+	for n := 1; err == nil && n < mostInboxPages && len(page.GetItems()) == 0 && page.NextCursor != nil; n++ {
+		request.Cursor = page.NextCursor
+		page, err = s.caller.Messages.GetInbox(ctx, request)
+	}
+	return page, err
+}
 
 // inboxPage returns a page of the caller's inbox.
 func (s *session) inboxPage(ctx context.Context, given inboxArguments) (messagesAnswer, error) {
@@ -59,16 +73,12 @@ func (s *session) inboxPage(ctx context.Context, given inboxArguments) (messages
 		}
 		request.Policy = []openintentv1.ResponsePolicy{openintentv1.ResponsePolicy(number)}
 	}
-	page, err := s.caller.Messages.GetInbox(ctx, request)
-	for n := 1; err == nil && n < inboxPages && len(page.GetItems()) == 0 && page.NextCursor != nil; n++ {
-		request.Cursor = page.NextCursor
-		page, err = s.caller.Messages.GetInbox(ctx, request)
-	}
+	page, err := s.inboxPages(ctx, request)
 	if err != nil {
 		return messagesAnswer{}, err
 	}
 	answer := messagesAnswer{
-		Messages: []messageAnswer{}, Unread: page.GetUnreadCount(), Unanswered: page.GetUnansweredCount(), Next: page.GetNextCursor(),
+		Messages: []messageAnswer{}, Unread: page.GetUnreadCount(), Unanswered: page.GetUnansweredCount(), Cursor: page.GetNextCursor(),
 		CountsBounded: page.GetCountsBounded(),
 	}
 	for _, item := range page.GetItems() {

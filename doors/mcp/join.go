@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,8 +25,8 @@ const (
 )
 
 // join lets the caller take part in a channel, and shows what it needs to begin.
-var join = newTool(adds, "join", "Take part in a channel: by its URL, or by an intent and the channel's name. A title that no intent has makes one. Shows its purpose and last messages.",
-	`"url":{"type":"string"},"intent":{"type":"string","description":"id or title"},"channel":{"type":"string","description":"name"},`+
+var join = newTool(repeats, "join", "Take part in a channel: by its name, by its intent and name, or by its URL. A title that no intent has makes an intent. Shows what the channel is for and its last messages.",
+	`"url":{"type":"string"},"intent":{"type":"string","description":"id or title"},"channel":{"type":"string","description":"name or id"},`+
 		`"create":{"type":"boolean","description":"if there is none"}`,
 	nil,
 	func(ctx context.Context, s *session, given joinArguments) (any, error) {
@@ -65,10 +66,10 @@ func (given joinArguments) address() (address, error) {
 		return address{}, fault.BadField("url", "cannot stand beside intent and channel; give url alone, or the two.")
 	case given.URL != "":
 		return addressOf(given.URL)
-	case given.Intent == "":
-		return address{}, fault.BadField("intent", "is missing; give the title or the id of the intent in which the channel is, or url.")
 	case given.Channel == "":
 		return address{}, fault.BadField("channel", "is missing; give the channel's name, or url.")
+	case strings.HasPrefix(given.Channel, channelIDPrefix):
+		return address{id: given.Channel}, nil
 	}
 	return address{intent: given.Intent, name: given.Channel}, nil
 }
@@ -119,6 +120,9 @@ var errTooManyNames = fault.New(fault.NotFound, "CHANNEL_NOT_FOUND",
 func (s *session) find(ctx context.Context, at address, create bool) (*openintentv1.Channel, error) {
 	if at.dictated != "" {
 		return s.dictated(ctx, at)
+	}
+	if at.id == "" && at.intent == "" {
+		return s.onlyNamed(ctx, at.name)
 	}
 	if at.id != "" {
 		return s.caller.Channels.GetChannel(ctx, &openintentv1.GetChannelRequest{ChannelId: at.id})

@@ -29,8 +29,8 @@ var (
 )
 
 // mark says what the caller does, or did, with messages.
-var mark = newTool(adds, "mark", "Mark messages read or surfaced, react with a signal, or say what became of them. Takes no claim.",
-	`"messages":{"type":"array","items":{"type":"string"}},"signal":{"enum":["`+strings.Join(signals, `","`)+`"]}`,
+var mark = newTool(repeats, "mark", "Mark messages read or surfaced, react with a signal, or say what became of them. Takes no claim.",
+	`"messages":{"type":"array","items":{"type":"string"}},"signal":{"type":"string","enum":["`+strings.Join(signals, `","`)+`"]}`,
 	[]string{"messages", "signal"},
 	func(ctx context.Context, s *session, given markArguments) (any, error) {
 		marked, err := s.marking(given.Signal)
@@ -71,10 +71,7 @@ type refusedMark struct {
 func (s *session) marking(signal string) (func(ctx context.Context, ids []string) (any, error), error) {
 	switch {
 	case signal == signalRead:
-		return s.together(func(ctx context.Context, ids []string) error {
-			_, err := s.caller.Messages.MarkInboxRead(ctx, &openintentv1.MarkInboxReadRequest{AgentId: s.caller.Agent, MessageIds: ids})
-			return err
-		}), nil
+		return s.together(s.markRead), nil
 	case signal == signalSurfaced:
 		return s.together(func(ctx context.Context, ids []string) error {
 			_, err := s.caller.Attention.MarkSurfaced(ctx, &openintentv1.MarkSurfacedRequest{AgentId: s.caller.Agent, MessageIds: ids})
@@ -96,6 +93,12 @@ func (s *session) marking(signal string) (func(ctx context.Context, ids []string
 		}), nil
 	}
 	return nil, fault.BadField("signal", "must be one of %s.", strings.Join(signals, ", "))
+}
+
+// markRead marks messages read, all or none.
+func (s *session) markRead(ctx context.Context, ids []string) error {
+	_, err := s.caller.Messages.MarkInboxRead(ctx, &openintentv1.MarkInboxReadRequest{AgentId: s.caller.Agent, MessageIds: ids})
+	return err
 }
 
 // together marks messages with one call of the contract, which marks all or none. It leaves out those that a refusal names, and tries
@@ -135,6 +138,7 @@ func (s *session) oneByOne(
 			refusal := doors.RefusalOf(err)
 			switch {
 			case err == nil:
+				s.tookMessage(ctx, message)
 				answer.Marked++
 			case len(ids) == 1, ofAll(refusal.Code) && answer.Marked == 0:
 				return nil, err

@@ -24,12 +24,14 @@ const (
 // messageAnswer is a message as a model sees it. The server vouches for the fields up to Cut; what the sender wrote comes after them,
 // each as the value of one field, which no text can end.
 type messageAnswer struct {
-	ID      string `json:"id"`
-	From    string `json:"from"`
-	To      string `json:"to,omitempty"`
-	Type    string `json:"type"`
-	Channel string `json:"channel,omitempty"`
-	At      string `json:"at"`
+	ID   string `json:"id"`
+	From string `json:"from"`
+	// FromKind is human for a person's message.
+	FromKind string `json:"from_kind,omitempty"`
+	To       string `json:"to,omitempty"`
+	Type     string `json:"type"`
+	Channel  string `json:"channel,omitempty"`
+	At       string `json:"at"`
 	// Answers is the request that a response answers, and Thread the thread that the message stands in.
 	Answers string `json:"answers,omitempty"`
 	Thread  string `json:"thread,omitempty"`
@@ -42,8 +44,8 @@ type messageAnswer struct {
 	ClaimedBy string `json:"claimed_by,omitempty"`
 	// Cut is how many bytes the whole payload has, if only its beginning is shown.
 	Cut int `json:"cut_from_bytes,omitempty"`
-	// Next leads on in the payload, if the answer is about this message alone.
-	Next string `json:"next,omitempty"`
+	// Cursor leads on in the payload, if the answer is about this message alone.
+	Cursor string `json:"cursor,omitempty"`
 
 	Subject string          `json:"subject,omitempty"`
 	Kind    string          `json:"kind,omitempty"`
@@ -59,7 +61,7 @@ type messageAnswer struct {
 // shown returns a message as a model sees it, with at most room bytes of its payload. attention may be nil.
 func shown(m *openintentv1.Message, attention *openintentv1.Attention, room int) messageAnswer {
 	answer := messageAnswer{
-		ID: m.GetId(), From: m.GetSender(), To: m.GetTo(), Channel: m.GetChannelId(), Type: doors.Word(m.GetMessageType()),
+		ID: m.GetId(), From: m.GetSender(), FromKind: m.GetSenderKind(), To: m.GetTo(), Channel: m.GetChannelId(), Type: doors.Word(m.GetMessageType()),
 		At: moment(m.GetCreatedAt()), Expires: moment(m.GetExpiresAt()), Edited: m.EditedAt != nil, Deleted: m.DeletedAt != nil,
 		Subject: m.GetSubject(), Kind: m.GetKind(),
 	}

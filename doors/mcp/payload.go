@@ -18,8 +18,11 @@ type written struct {
 // writtenProperties are the two arguments in a schema.
 const writtenProperties = `"text":{"type":"string"},"payload":{"type":"object","description":"instead of text"}`
 
-// payload returns the payload that the arguments say. text T stands for {"text": T}.
+// payload returns the payload that the arguments say. text T stands for {"text": T}. Beside a text, an empty payload stands for none.
 func (w written) payload() (*structpb.Struct, error) {
+	if w.Text != nil && string(w.Payload) == "{}" {
+		w.Payload = nil
+	}
 	switch {
 	case w.Text != nil && len(w.Payload) > 0:
 		return nil, fault.BadField("payload", "cannot stand beside text; give one of the two.")

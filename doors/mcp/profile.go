@@ -39,3 +39,9 @@ func (d *Door) profileOf(asked []string) (chosen profile, known bool) {
 	chosen, known = profiles[name]
 	return chosen, known
 }
+
+// HasTools reports whether the door has tools for the values of the parameter tools in its address.
+func (d *Door) HasTools(asked []string) bool {
+	_, known := d.profileOf(asked)
+	return known
+}

@@ -63,13 +63,13 @@ var agentChannelRead = newTool(reads, "channel.read", "What a channel is, its ch
 var agentChannelState = newTool(reads, "channel.state", "The live state of a channel: its handoff, concepts and agents.", channelProperty,
 	[]string{"channel"}, func(ctx context.Context, s *session, given channelNamed) (any, error) {
 		event, err := s.desk().State(ctx, given.Channel)
-		return cutEvent(event, wholeRoom), err
+		return cutEvent(event, stateRoom), err
 	})
 
 var agentChannelSpec = newTool(reads, "channel.spec", "The charter of a channel.", channelProperty,
 	[]string{"channel"}, func(ctx context.Context, s *session, given channelNamed) (any, error) {
 		event, err := s.desk().Spec(ctx, given.Channel)
-		return cutEvent(event, wholeRoom), err
+		return cutEvent(event, stateRoom), err
 	})
 
 var agentChannelEvents = newTool(reads, "channel.events", "Events of a channel, newest first; after an event, those that follow it.",
@@ -94,7 +94,7 @@ var agentChannelEvents = newTool(reads, "channel.events", "Events of a channel, 
 	})
 
 var agentChannelPost = newTool(adds, "channel.post", "Post an event: spec, state, status, comms, log, or a kind of your own.",
-	channelProperty+`,"kind":{"type":"string"},"payload":{"description":"an object or a text"},`+
+	channelProperty+`,"kind":{"type":"string"},"payload":{"type":["object","string"],"description":"an object or a text"},`+
 		`"if_match":{"type":"string","description":"event id that a spec or state was made from"},"key":{"type":"string","description":"same key, same event"}`,
 	[]string{"channel", "kind"}, func(ctx context.Context, s *session, given struct {
 		channelNamed
@@ -119,8 +119,12 @@ var agentChannelClose = newTool(removes, "channel.close", "Close a channel that 
 		return s.desk().Close(ctx, given.Channel)
 	})
 
-// documentRoom is how many bytes of a charter or a state the page of a channel shows.
-const documentRoom = 2000
+const (
+	// documentRoom is how many bytes of a charter or a state the page of a channel shows.
+	documentRoom = 2000
+	// stateRoom is how many bytes of one that was asked for by itself are shown.
+	stateRoom = 24 << 10
+)
 
 // channelPage is the page of a channel for a model. It has no commands, because the model has tools, and cuts long payloads.
 type channelPage struct {

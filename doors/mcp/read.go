@@ -13,8 +13,10 @@ import (
 )
 
 const (
-	// wholeRoom is how many bytes of a payload an answer about one message shows.
-	wholeRoom = 24 << 10
+	// wholeRoom is how many bytes of a payload an answer about one message shows, unless its caller asks for more or less, within leastWhole
+	// and mostWhole. Harnesses cut the middle out of a longer answer, and a cursor would lead past the gap.
+	wholeRoom             = 6 << 10
+	leastWhole, mostWhole = 500, 64 << 10
 	// mostRead is the most messages that one answer shows.
 	mostRead = 100
 	// threadMessages is how many messages of a thread an answer holds unless its caller asks for more.
@@ -27,12 +29,12 @@ const (
 )
 
 // read shows a channel's messages, a thread, or one message whole.
-var read = newTool(reads, "read", "Read a channel's newest messages, the thread of a message, or one message whole; or find messages by words.",
+var read = newTool(reads, "read", "Read a channel's newest messages, the thread of a message, or one message whole; or find messages by words. "+othersWords,
 	`"channel":{"type":"string","description":"id"},"thread":{"type":"string","description":"id"},`+
 		`"message":{"type":"string","description":"id"},`+
 		`"query":{"type":"string","description":"words and \"phrases\" to find, alone or in a channel or thread"},`+
-		`"since":{"type":"string","description":"go on after: next of an answer; in a channel also a message's id or a time, to go back"},`+
-		`"limit":{"type":"integer"}`,
+		`"cursor":{"type":"string","description":"cursor of an answer, to go on after it; in a channel also a message's id or a time, to go back"},`+
+		`"limit":{"type":"integer"},"max_bytes":{"type":"integer","description":"of one message: 6144, at most 65536"}`,
 	nil,
 	func(ctx context.Context, s *session, given readArguments) (any, error) {
 		named := 0
@@ -44,6 +46,10 @@ var read = newTool(reads, "read", "Read a channel's newest messages, the thread 
 		switch {
 		case given.Query != "" && named <= 1 && (given.Limit == nil || *given.Limit >= 1 && *given.Limit <= mostRead):
 			return s.search(ctx, given)
+		case given.MaxBytes != 0 && given.Message == "":
+			return nil, fault.BadField("max_bytes", "goes with message alone; leave it out.")
+		case given.MaxBytes != 0 && (given.MaxBytes < leastWhole || given.MaxBytes > mostWhole):
+			return nil, fault.BadField("max_bytes", "must be from %d to %d.", leastWhole, mostWhole)
 		case named != 1:
 			return nil, fault.BadField("channel", "or thread or message must be given, and one of them alone.")
 		case given.Limit != nil && (*given.Limit < 1 || *given.Limit > mostRead):
@@ -61,39 +67,48 @@ type readArguments struct {
 	Thread  string `json:"thread"`
 	Message string `json:"message"`
 	Query   string `json:"query"`
-	Since   string `json:"since"`
+	Cursor  string `json:"cursor"`
 	Limit   *int32 `json:"limit"`
+	// MaxBytes bounds how much of the payload of one message is shown.
+	MaxBytes int `json:"max_bytes"`
 }
 
-// channelAnswer is a part of a channel, oldest first. Next goes on after the last message; it also is a cursor for a wait.
+// channelAnswer is a part of a channel, oldest first. Cursor goes on after the last message, for a wait, too.
 type channelAnswer struct {
-	// Earlier says that there may be messages before the first one. A time as since leads to them.
+	// Earlier says that there may be messages before the first one. A time as cursor leads to them.
 	Earlier  bool            `json:"earlier,omitempty"`
-	Next     string          `json:"next,omitempty"`
+	Cursor   string          `json:"cursor,omitempty"`
 	Messages []messageAnswer `json:"messages"`
 }
 
 // readPart shows what came after a message or a time, or else the newest messages.
 func (s *session) readPart(ctx context.Context, given readArguments) (any, error) {
 	page, err := s.caller.Messages.ListMessages(ctx, &openintentv1.ListMessagesRequest{
-		ChannelId: given.Channel, Since: optional.Text(given.Since), Limit: limit(given.Limit),
+		ChannelId: given.Channel, Since: optional.Text(given.Cursor), Limit: limit(given.Limit),
 	})
 	if err != nil {
 		return nil, err
 	}
-	answer := channelAnswer{Messages: []messageAnswer{}, Next: page.GetNextSince()}
+	answer := channelAnswer{Messages: []messageAnswer{}, Cursor: page.GetNextSince()}
 	for _, m := range page.GetMessages() {
 		row := shown(m, nil, payloadRoom)
 		row.Channel = ""
 		answer.Messages = append(answer.Messages, row)
 	}
 	full := len(answer.Messages) == int(*limit(given.Limit))
+	shows := page.GetMessages()
 	if given.Limit == nil {
-		answer.Messages = thoseThatFit(answer.Messages, given.Since == "")
+		answer.Messages = thoseThatFit(answer.Messages, given.Cursor == "")
 	}
-	answer.Earlier = given.Since == "" && (full || page.GetBounded() || len(answer.Messages) < len(page.GetMessages()))
+	if fit := len(answer.Messages); given.Cursor == "" {
+		shows = shows[len(shows)-fit:]
+	} else {
+		shows = shows[:fit]
+	}
+	s.tookShown(ctx, shows)
+	answer.Earlier = given.Cursor == "" && (full || page.GetBounded() || len(answer.Messages) < len(page.GetMessages()))
 	if last := len(answer.Messages) - 1; last >= 0 {
-		answer.Next = answer.Messages[last].ID
+		answer.Cursor = answer.Messages[last].ID
 	}
 	return answer, nil
 }
@@ -123,7 +138,7 @@ type threadAnswer struct {
 	ClaimedBy     string          `json:"claimed_by,omitempty"`
 	ClaimEnds     string          `json:"claim_ends,omitempty"`
 	MoreReactions int             `json:"more_reactions,omitempty"`
-	Next          string          `json:"next,omitempty"`
+	Cursor        string          `json:"cursor,omitempty"`
 	Root          *messageAnswer  `json:"root,omitempty"`
 	Messages      []messageAnswer `json:"messages"`
 }
@@ -144,14 +159,14 @@ func (s *session) readThread(ctx context.Context, given readArguments) (any, err
 	}
 	shows := cmp.Or(given.Limit, new(int32(threadMessages)))
 	thread, err := s.caller.Messages.GetThread(ctx, &openintentv1.GetThreadRequest{
-		ChannelId: message.GetChannelId(), MessageId: message.GetId(), Limit: shows, Cursor: optional.Text(given.Since),
+		ChannelId: message.GetChannelId(), MessageId: message.GetId(), Limit: shows, Cursor: optional.Text(given.Cursor),
 	})
 	if err != nil {
 		return nil, err
 	}
 	answer := threadAnswer{
 		Channel: message.GetChannelId(), ClaimedBy: thread.GetClaim().GetHolder(), ClaimEnds: moment(thread.GetClaim().GetExpiresAt()),
-		Next: thread.GetNextCursor(), Messages: []messageAnswer{},
+		Cursor: thread.GetNextCursor(), Messages: []messageAnswer{},
 	}
 	room := payloadRoom
 	if given.Limit == nil {
@@ -163,12 +178,13 @@ func (s *session) readThread(ctx context.Context, given readArguments) (any, err
 		row.Channel, row.Thread, row.Reactions = "", "", reactions[m.GetId()]
 		return row
 	}
-	if thread.GetRoot() != nil && given.Since == "" {
+	if thread.GetRoot() != nil && given.Cursor == "" {
 		answer.Root = new(row(thread.GetRoot()))
 	}
 	for _, m := range thread.GetMessages() {
 		answer.Messages = append(answer.Messages, row(m))
 	}
+	s.tookShown(ctx, thread.GetMessages())
 	return answer, nil
 }
 
@@ -193,25 +209,31 @@ func (s *session) readMessage(ctx context.Context, given readArguments) (any, er
 	if err != nil {
 		return nil, err
 	}
-	return whole(message, given.Since)
+	answer, err := whole(message, given.Cursor, cmp.Or(given.MaxBytes, wholeRoom))
+	if err != nil {
+		return nil, err
+	}
+	s.tookMessage(ctx, message)
+	return answer, nil
 }
 
-// whole returns a message with the part of its payload that begins at an offset in bytes; "" stands for the beginning.
-func whole(message *openintentv1.Message, since string) (messageAnswer, error) {
+// whole returns a message with the part of its payload that begins at an offset in bytes and has at most room of them; "" stands for the
+// beginning.
+func whole(message *openintentv1.Message, cursor string, room int) (messageAnswer, error) {
 	content, isText := contentOf(message.GetPayload())
 	from := 0
-	if since != "" {
+	if cursor != "" {
 		var err error
-		if from, err = strconv.Atoi(since); err != nil || from < 0 || from > len(content) {
-			return messageAnswer{}, fault.BadField("since", "must be next of an answer about this message: a number of bytes up to %d.",
+		if from, err = strconv.Atoi(cursor); err != nil || from < 0 || from > len(content) {
+			return messageAnswer{}, fault.BadField("cursor", "must be that of an answer about this message: a number of bytes up to %d.",
 				len(content))
 		}
 	}
 	for from > 0 && from < len(content) && !utf8.RuneStart(content[from]) {
 		from--
 	}
-	answer := shown(message, nil, wholeRoom)
-	part := doors.Beginning(content[from:], wholeRoom)
+	answer := shown(message, nil, room)
+	part := doors.Beginning(content[from:], room)
 	if from > 0 {
 		answer.Text, answer.Payload, answer.Begin, answer.Cut = nil, nil, "", len(content)
 		if isText {
@@ -221,7 +243,7 @@ func whole(message *openintentv1.Message, since string) (messageAnswer, error) {
 		}
 	}
 	if end := from + len(part); end < len(content) {
-		answer.Next = strconv.Itoa(end)
+		answer.Cursor = strconv.Itoa(end)
 	}
 	return answer, nil
 }

@@ -21,7 +21,7 @@ func TestAPayloadIsReadInParts(t *testing.T) {
 		want, isText := contentOf(payload)
 		var got strings.Builder
 		for since := ""; ; {
-			part, err := whole(message, since)
+			part, err := whole(message, since, wholeRoom)
 			require.NoError(t, err)
 			switch {
 			case isText:
@@ -31,16 +31,16 @@ func TestAPayloadIsReadInParts(t *testing.T) {
 				require.Nil(t, part.Text)
 				got.WriteString(string(part.Payload) + part.Begin + part.Part)
 			}
-			if part.Next == "" {
+			if part.Cursor == "" {
 				break
 			}
-			require.NotEqual(t, since, part.Next)
+			require.NotEqual(t, since, part.Cursor)
 			require.Equal(t, len(want), part.Cut)
-			since = part.Next
+			since = part.Cursor
 		}
 		require.Equal(t, want, got.String())
 		for _, since := range []string{"-1", "x", "1e3", "99999999999999999999", "9999999"} {
-			_, err := whole(message, since)
+			_, err := whole(message, since, wholeRoom)
 			require.Equal(t, "INVALID_FIELD", doors.RefusalOf(err).Reason, since)
 		}
 	}

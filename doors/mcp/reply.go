@@ -7,7 +7,7 @@ import (
 )
 
 // reply answers a request, or adds to the thread of any other message.
-var reply = newTool(adds, "reply", "Answer a message.",
+var reply = newTool(adds, "reply", "Answer a message. Answer what is must_respond, and leave alone what is must_not_respond.",
 	`"message":{"type":"string","description":"id"},`+writtenProperties+`,"key":{"type":"string"}`,
 	[]string{"message"},
 	func(ctx context.Context, s *session, given replyArguments) (any, error) {
@@ -29,6 +29,7 @@ var reply = newTool(adds, "reply", "Answer a message.",
 		if err != nil {
 			return nil, err
 		}
+		s.tookMessage(ctx, message)
 		return sentAnswer{ID: answer.GetId(), Thread: answer.GetThreadId()}, nil
 	})
 

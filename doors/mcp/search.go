@@ -19,9 +19,9 @@ const (
 
 // foundAnswer is what a query has found, the newest first. Each message has the text around what was found in place of its payload.
 type foundAnswer struct {
-	// Incomplete says that the server is still filling its index.
+	// Incomplete says that the index lacks messages in which the words may occur.
 	Incomplete bool            `json:"index_incomplete,omitempty"`
-	Next       string          `json:"next,omitempty"`
+	Cursor     string          `json:"cursor,omitempty"`
 	Messages   []messageAnswer `json:"messages"`
 }
 
@@ -31,7 +31,7 @@ func (s *session) search(ctx context.Context, given readArguments) (any, error) 
 		return nil, fault.BadField("message", "goes without query; query looks everywhere, in a channel, or in a thread.")
 	}
 	request := &openintentv1.SearchMessagesRequest{
-		Q: given.Query, ChannelId: optional.Text(given.Channel), Cursor: optional.Text(given.Since), Limit: cmp.Or(given.Limit, new(int32(foundShown))),
+		Q: given.Query, ChannelId: optional.Text(given.Channel), Cursor: optional.Text(given.Cursor), Limit: cmp.Or(given.Limit, new(int32(foundShown))),
 	}
 	if given.Thread != "" {
 		message, err := s.message(ctx, given.Thread)
@@ -44,7 +44,7 @@ func (s *session) search(ctx context.Context, given readArguments) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	answer := foundAnswer{Incomplete: page.GetCompleteThrough() == nil, Next: page.GetNextCursor(), Messages: []messageAnswer{}}
+	answer := foundAnswer{Incomplete: doors.IndexIncomplete(page), Cursor: page.GetNextCursor(), Messages: []messageAnswer{}}
 	for _, found := range page.GetMessages() {
 		row := shown(found.GetMessage(), nil, 0)
 		snippet := doors.Beginning(found.GetSnippet(), snippetRoom)

@@ -27,6 +27,9 @@ var send = newTool(adds, "send", "Send a message that needs no answer; to names 
 		if err != nil {
 			return nil, err
 		}
+		if given.Thread != nil {
+			s.tookAnswered(ctx, *given.Thread)
+		}
 		return sentAnswer{ID: message.GetId(), Thread: message.GetThreadId()}, nil
 	})
 

@@ -29,7 +29,7 @@ const (
 )
 
 // presence says what the caller does, and shows what others say.
-var presence = newTool(adds, "status", "Say what you are doing, and see what other agents say.",
+var presence = newTool(repeats, "status", "Say what you are doing, and see what other agents say and whether they listen.",
 	`"state":{"type":"string","description":"a word"},"note":{"type":"string"}`,
 	nil,
 	func(ctx context.Context, s *session, given statusArguments) (any, error) {
@@ -114,6 +114,8 @@ type presencesAnswer struct {
 type presenceAnswer struct {
 	Agent string `json:"agent"`
 	Role  string `json:"role,omitempty"`
+	// Reach says whether anybody would hear what is sent to the agent: live, wakeable, none or unknown. Of the caller itself it is left out.
+	Reach string `json:"reach,omitempty"`
 	// Status is left out while it is active.
 	Status string `json:"status,omitempty"`
 	// DeadSince says since when the agent is presumed dead.
@@ -135,7 +137,7 @@ func (s *session) presences(ctx context.Context) (any, error) {
 		openintentv1.AgentStatus_AGENT_STATUS_ACTIVE, openintentv1.AgentStatus_AGENT_STATUS_UNHEALTHY,
 		openintentv1.AgentStatus_AGENT_STATUS_DRAINING, openintentv1.AgentStatus_AGENT_STATUS_DEAD,
 	} {
-		page, err := s.caller.Agents.ListAgents(ctx, &openintentv1.ListAgentsRequest{Status: &lives, Limit: new(int32(othersShown + 1))})
+		page, err := s.caller.Agents.ListAgents(ctx, &openintentv1.ListAgentsRequest{Status: &lives, Limit: new(int32(othersShown + 1)), Include: []string{"reach"}})
 		if err != nil {
 			return nil, err
 		}
@@ -161,6 +163,9 @@ func presenceOf(agent *openintentv1.Agent, room int) presenceAnswer {
 	}
 	if agent.GetStatus() != openintentv1.AgentStatus_AGENT_STATUS_ACTIVE {
 		answer.Status = doors.Word(agent.GetStatus())
+	}
+	if agent.GetReach() != nil {
+		answer.Reach = doors.Word(agent.GetReach().GetLevel())
 	}
 	return answer
 }

@@ -53,10 +53,15 @@ func (t task) valid() bool {
 	if t.From < 0 || lasts < 0 || lasts > int64(longestTimeout*time.Second/time.Millisecond) {
 		return false
 	}
+	if t.All && t.Subject != anInbox {
+		return false
+	}
 	switch t.Subject {
 	case anAnswer, moreAnswers:
 		return t.After == nil && t.Enough >= 1 && t.Enough <= mostAnswers && t.Seen >= 0 && t.Seen <= mostAnswers
-	case anInbox, aChannel, aThread:
+	case anInbox:
+		return t.After == nil
+	case aChannel, aThread:
 		return t.After != nil && *t.After >= 0
 	}
 	return false

@@ -10,11 +10,12 @@ import (
 
 var (
 	asking    = task{awaited: awaited{Subject: anAnswer, Channel: "c", Message: "m", Enough: 2, Seen: 1}, Agent: "alice", From: 1, Until: 2}
+	looking   = task{awaited: awaited{Subject: anInbox, All: true}, Agent: "alice", From: 1, Until: 2}
 	following = task{awaited: awaited{Subject: aThread, Channel: "c", Message: "m", After: new(int64(7))}, Agent: "ä<&>", From: 1, Until: 600_001}
 )
 
 func TestATaskIsReadFromItsID(t *testing.T) {
-	for _, made := range []task{asking, following} {
+	for _, made := range []task{asking, following, looking} {
 		read, ok := taskFrom(made.id())
 		require.True(t, ok)
 		require.Equal(t, made, read)
@@ -28,18 +29,20 @@ func TestATaskIsReadFromItsID(t *testing.T) {
 
 func TestWhatNoServerMakesIsNoTask(t *testing.T) {
 	for name, change := range map[string]func(*task){
-		"no subject":          func(made *task) { made.Subject = "" },
-		"an unknown subject":  func(made *task) { made.Subject = "all" },
-		"no answers":          func(made *task) { made.Enough = 0 },
-		"too many answers":    func(made *task) { made.Enough = 1001 },
-		"fewer than none":     func(made *task) { made.Seen = -1 },
-		"more than there are": func(made *task) { made.Seen = 1001 },
-		"a position":          func(made *task) { made.After = new(int64(1)) },
-		"no position":         func(made *task) { made.Subject = aChannel },
-		"before the log":      func(made *task) { made.Subject, made.After = aChannel, new(int64(-1)) },
-		"backwards":           func(made *task) { made.Until = 0 },
-		"for too long":        func(made *task) { made.Until = made.From + 600_001 },
-		"before time":         func(made *task) { made.From, made.Until = -1, 1 },
+		"no subject":           func(made *task) { made.Subject = "" },
+		"an unknown subject":   func(made *task) { made.Subject = "all" },
+		"no answers":           func(made *task) { made.Enough = 0 },
+		"too many answers":     func(made *task) { made.Enough = 1001 },
+		"fewer than none":      func(made *task) { made.Seen = -1 },
+		"more than there are":  func(made *task) { made.Seen = 1001 },
+		"a position":           func(made *task) { made.After = new(int64(1)) },
+		"no position":          func(made *task) { made.Subject = aChannel },
+		"before the log":       func(made *task) { made.Subject, made.After = aChannel, new(int64(-1)) },
+		"a place of the inbox": func(made *task) { *made = looking; made.After = new(int64(1)) },
+		"all of a thread":      func(made *task) { *made = following; made.All = true },
+		"backwards":            func(made *task) { made.Until = 0 },
+		"for too long":         func(made *task) { made.Until = made.From + 600_001 },
+		"before time":          func(made *task) { made.From, made.Until = -1, 1 },
 	} {
 		made := asking
 		change(&made)

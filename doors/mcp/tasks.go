@@ -205,6 +205,7 @@ func (s *session) task(ctx context.Context, id string) (task, found, error) {
 		return task{}, found{}, errTaskUnknown
 	}
 	looksFor := t.awaited // which the look moves on, unlike the id
+	looksFor.since = time.UnixMilli(t.From)
 	got, err := s.look(ctx, &looksFor, 0)
 	if err == nil {
 		return t, got, nil

@@ -13,8 +13,9 @@ import (
 )
 
 // wait waits until something is there.
-var wait = newTool(reads, "wait", "Wait for messages of others in your inbox, on a channel or after a message, or for answers to your question.",
-	`"for":{"type":"string","description":"inbox, or id of a channel or message"},"cursor":{"type":"string"},"timeout_s":{"type":"number"}`,
+var wait = newTool(reads, "wait", "Wait for messages of others in your inbox that want an answer, on a channel or after a message, or for answers to your question. A wait is short: "+
+	"call it again when nothing came, and whenever you have nothing else to do. "+othersWords,
+	`"for":{"type":"string","description":"inbox, or id of a channel or message"},`+cursorProperty+`,"timeout_s":{"type":"number","minimum":0},"all":{"type":"boolean","description":"of the inbox, also what needs no answer"}`,
 	[]string{"for"},
 	func(ctx context.Context, s *session, given waitArguments) (any, error) {
 		began, timeout := time.Now(), float64(longestTimeout)
@@ -33,10 +34,17 @@ var wait = newTool(reads, "wait", "Wait for messages of others in your inbox, on
 		if err != nil {
 			return nil, err
 		}
+		if a.All = given.All; a.All && a.Subject != anInbox {
+			return nil, fault.BadField("all", "goes with for=inbox alone; leave it out.")
+		}
 		if given.Cursor != "" {
 			if err := a.goOn(given.Cursor); err != nil {
 				return nil, err
 			}
+			if err := s.took(ctx, a.arrived...); err != nil {
+				return nil, err
+			}
+			a.arrived = nil
 		}
 		return s.await(ctx, a, began, seconds(timeout))
 	})
@@ -46,6 +54,8 @@ type waitArguments struct {
 	Cursor string `json:"cursor"`
 	// Timeout is in seconds.
 	Timeout *float64 `json:"timeout_s"`
+	// All says that of the inbox also what needs no answer ends the wait.
+	All bool `json:"all"`
 }
 
 // theInbox is the word for the caller's inbox.
@@ -59,7 +69,7 @@ var errNothingToWaitFor = fault.New(fault.NotFound, "NOTHING_TO_WAIT_FOR",
 // from now on to a channel, and for what followed a message.
 func (s *session) subject(ctx context.Context, named string) (*awaited, error) {
 	if named == theInbox {
-		return &awaited{Subject: anInbox, backlog: new("")}, nil
+		return &awaited{Subject: anInbox}, nil
 	}
 	channel, err := s.caller.Channels.GetChannel(ctx, &openintentv1.GetChannelRequest{ChannelId: named})
 	if err == nil {

@@ -23,6 +23,7 @@ import (
 type asked struct {
 	openintentv1.MessageServiceClient
 	openintentv1.ChannelServiceClient
+	openintentv1.AttentionServiceClient
 	question *openintentv1.Message
 	answers  []*openintentv1.Message
 	closed   bool
@@ -34,6 +35,17 @@ type asked struct {
 	refused map[string]string
 	read    [][]string
 	names   []string
+	handed  [][]string
+	// notes is what comes of noting what was handed over.
+	notes error
+}
+
+func (a *asked) HandOver(_ context.Context, r *openintentv1.HandOverRequest, _ ...grpc.CallOption) (*openintentv1.HandOverResponse, error) {
+	if a.notes != nil {
+		return nil, a.notes
+	}
+	a.handed = append(a.handed, r.GetMessageIds())
+	return &openintentv1.HandOverResponse{MessageIds: r.GetMessageIds()}, nil
 }
 
 func (a *asked) AwaitResponses(
@@ -105,7 +117,7 @@ func (a *asked) ListChannels(_ context.Context, r *openintentv1.ListChannelsRequ
 }
 
 func sessionOf(a *asked) *session {
-	return &session{door: New(Config{}), caller: &doors.Caller{Agent: "ann", Messages: a, Channels: a}}
+	return &session{door: New(Config{}), caller: &doors.Caller{Agent: "ann", Messages: a, Channels: a, Attention: a}}
 }
 
 // messagesOf are messages of somebody, in a thread.
@@ -159,7 +171,7 @@ func TestAWaitForAnswers(t *testing.T) {
 		require.Equal(t, given.ready, got.ready, what)
 		require.Equal(t, given.withdrawn, got.withdrawn, what)
 		require.Equal(t, []string{given.over, given.cursor}, []string{answer.Over, answer.Cursor}, what)
-		require.Equal(t, !given.ready, answer.Next == waitForThis, what)
+		require.Equal(t, !given.ready, answer.Hint == waitForThis, what)
 		require.Equal(t, given.shows, idsOf(answer.Answers), what)
 	}
 
@@ -170,6 +182,24 @@ func TestAWaitForAnswers(t *testing.T) {
 	got, err := sessionOf(many).look(t.Context(), &awaited{Subject: moreAnswers, Message: "q", Enough: messagesShown + 1}, 0)
 	require.NoError(t, err)
 	require.Equal(t, strconv.Itoa(messagesShown), got.answer.(questionAnswer).Cursor, "what does not fit comes next")
+}
+
+// An answer is given although nothing can be noted of it: the server is older, or one of the messages has gone. Other refusals are told.
+func TestAnAnswerIsGivenThoughItCannotBeNoted(t *testing.T) {
+	for refusal, gives := range map[error]bool{
+		status.Error(codes.Unimplemented, "older"): true, fault.New(fault.NotFound, "MESSAGE_NOT_FOUND", "No."): true,
+		fault.New(fault.Quota, "QUOTA_EXCEEDED", "No."): false,
+	} {
+		s := sessionOf(&asked{answers: messagesOf("ben", "", "a"), notes: refusal})
+		got, err := s.look(t.Context(), &awaited{Subject: moreAnswers, Message: "q", Enough: 1}, 0)
+		require.Equal(t, gives, err == nil, "%v", refusal)
+		require.Equal(t, gives, got.ready, "%v", refusal)
+	}
+	s := sessionOf(&asked{notes: status.Error(codes.Internal, "nothing is noted")})
+	s.caller.ReadOnly = true
+	given, err := s.handOver(t.Context(), []messageAnswer{{ID: "a"}})
+	require.NoError(t, err, "a key that only reads notes nothing")
+	require.Len(t, given, 1)
 }
 
 func idsOf(messages []messageAnswer) (ids []string) {
@@ -299,7 +329,7 @@ func TestWhatAWaitIsFor(t *testing.T) {
 		concerns       bool
 	}{
 		{aThread, "ben", "t", true}, {aThread, "ben", "other", false}, {aThread, "ann", "t", false}, {aChannel, "ben", "other", true},
-		{aChannel, "ann", "other", false}, {anInbox, "ben", "other", true},
+		{aChannel, "ann", "other", false},
 	} {
 		require.Equal(t, given.concerns, s.concerns(&awaited{Subject: given.of, Message: "t"}, messagesOf(given.sender, given.thread, "a")[0]), "%v", given)
 	}

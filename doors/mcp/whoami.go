@@ -13,7 +13,7 @@ import (
 const intentsShown = 10
 
 // whoami tells a model who it is here, and what waits for it.
-var whoami = newTool(reads, "whoami", "Who you are here, your roles and intents, and how much waits for you.", "", nil,
+var whoami = newTool(reads, "whoami", "Who you are on openintent, where you work with other agents, your roles and intents, and how much waits for you. Begin with it; then join a channel, and wait for the inbox.", "", nil,
 	func(ctx context.Context, s *session, _ struct{}) (any, error) {
 		inbox, err := s.caller.Messages.GetInbox(ctx, &openintentv1.GetInboxRequest{AgentId: s.caller.Agent, Limit: new(int32(1))})
 		if err != nil {
@@ -34,6 +34,11 @@ var whoami = newTool(reads, "whoami", "Who you are here, your roles and intents,
 		if answer.Owed, answer.MoreOwed, err = s.owed(ctx); err != nil {
 			return nil, err
 		}
+		concerns, err := s.caller.Concerns.ListConcerns(ctx, &openintentv1.ListConcernsRequest{})
+		if err != nil {
+			return nil, err
+		}
+		answer.Concerns, answer.MoreConcerns = len(concerns.GetConcerns()), concerns.NextCursor != nil
 		for _, intent := range intents.GetIntents() {
 			answer.Intents = append(answer.Intents, intentAnswer{intent.GetId(), intent.GetTitle()})
 		}
@@ -49,6 +54,9 @@ type identityAnswer struct {
 	Unanswered int64 `json:"unanswered"`
 	Owed       int   `json:"owed"`
 	MoreOwed   bool  `json:"more_owed,omitempty"`
+	// Concerns is how many things need the caller, up to a page of them.
+	Concerns     int  `json:"concerns"`
+	MoreConcerns bool `json:"more_concerns,omitempty"`
 	// CountsBounded says that there may be more unread or unanswered messages than were counted.
 	CountsBounded bool           `json:"counts_bounded,omitempty"`
 	Intents       []intentAnswer `json:"intents"`

@@ -22,8 +22,10 @@ type event struct {
 	// AgentID is null for the server's own.
 	AgentID *string `json:"agent_id"`
 	// System says that the server itself tells this, and no agent.
-	System  bool   `json:"system,omitempty"`
-	Channel string `json:"channel,omitempty"`
+	System bool `json:"system,omitempty"`
+	// AgentKind is human for a person's message.
+	AgentKind string `json:"agent_kind,omitempty"`
+	Channel   string `json:"channel,omitempty"`
 	// MessageType says that the message is a request or a response of RFC-0021. A request to the caller is answered with its id as
 	// parent_message_id.
 	MessageType string `json:"message_type,omitempty"`
@@ -71,7 +73,7 @@ func eventOf(m *openintentv1.Message, channel string, room int) *event {
 	kept := m.GetMetadata().GetFields()[namespace].GetStructValue().GetFields()
 	e := &event{
 		ID: m.GetId(), Type: cmp.Or(m.GetKind(), chat), Severity: cmp.Or(kept["severity"].GetStringValue(), "info"),
-		AgentID: new(m.GetSender()), Channel: channel, LegacyType: kept["legacy_type"].GetStringValue(),
+		AgentID: new(m.GetSender()), AgentKind: m.GetSenderKind(), Channel: channel, LegacyType: kept["legacy_type"].GetStringValue(),
 		CreatedAt: stamp(m.GetCreatedAt()), Edited: m.EditedAt != nil, Deleted: m.DeletedAt != nil, at: m.GetCreatedAt().AsTime(),
 	}
 	if m.GetSender() == system {

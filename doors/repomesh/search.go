@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"openintent/doors"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -38,7 +39,7 @@ type foundAnswer struct {
 	Items  []*event  `json:"items"`
 	Count  int       `json:"count"`
 	Next   string    `json:"next,omitempty"`
-	// Incomplete says that the server is still filling its index.
+	// Incomplete says that the index lacks messages in which the words may occur.
 	Incomplete bool `json:"index_incomplete,omitempty"`
 }
 
@@ -80,7 +81,7 @@ func (s *session) search(ctx context.Context, given searchArguments) (any, error
 			events = append(events, e)
 		}
 	}
-	return s.found(events, page.GetNextCursor(), page.GetCompleteThrough() == nil), nil
+	return s.found(events, page.GetNextCursor(), doors.IndexIncomplete(page)), nil
 }
 
 // found returns the answer with what a search has found.

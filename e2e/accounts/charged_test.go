@@ -73,6 +73,23 @@ func (p *place) task(steps ...string) string {
 	return path
 }
 
+// contacts returns a list with a contact of alice's, to which nothing can be sent.
+func (p *place) contacts() string {
+	return `{"contacts":[{"kind":"webhook","address":"https://name.invalid/` + p.channel + `"}]}`
+}
+
+// contact returns the path of such a contact.
+func (p *place) contact() string {
+	answer := p.by("alice", "PUT", "/v1/agents/alice/contacts", p.contacts())
+	var listed struct {
+		Contacts []struct {
+			ContactID string `json:"contact_id"`
+		}
+	}
+	answer.Decode(p.t, &listed)
+	return "/v1/agents/alice/contacts/" + listed.Contacts[0].ContactID
+}
+
 // charges are calls of alice, or of the operator, each of which stores something: the method, the path and the body.
 var charges = map[string]func(p *place) (method, path, body string){
 	"IntentService/OpenIntent":   func(*place) (string, string, string) { return "POST", "/v1/intents/open", `{"title":"Opened"}` },
@@ -159,6 +176,7 @@ var charges = map[string]func(p *place) (method, path, body string){
 	"ChannelService/RemoveChannelMember": func(p *place) (string, string, string) {
 		return "DELETE", p.onChannel("/members/bob"), ""
 	},
+	"MessageService/LiftBrake":     func(p *place) (string, string, string) { return "POST", p.onChannel("/brake/lift"), `{}` },
 	"ChannelService/DeleteChannel": func(p *place) (string, string, string) { return "DELETE", p.onChannel(""), "" },
 	"MessageService/SendMessage": func(p *place) (string, string, string) {
 		return "POST", p.onChannel("/messages"), plain
@@ -189,6 +207,9 @@ var charges = map[string]func(p *place) (method, path, body string){
 	},
 	"AttentionService/MarkSurfaced": func(p *place) (string, string, string) {
 		return "POST", "/v1/agents/alice/inbox/surfaced", `{"message_ids":["` + p.made("bob", p.onChannel("/messages"), plain) + `"]}`
+	},
+	"AttentionService/HandOver": func(p *place) (string, string, string) {
+		return "POST", "/v1/agents/alice/inbox/handed", `{"message_ids":["` + p.made("bob", p.onChannel("/messages"), plain) + `"]}`
 	},
 	"ClaimService/ClaimMessage": func(p *place) (string, string, string) { return "POST", p.message(request) + "/claim", `{}` },
 	"ClaimService/ReleaseClaim": func(p *place) (string, string, string) {
@@ -226,6 +247,12 @@ var charges = map[string]func(p *place) (method, path, body string){
 	"SubscriptionService/UpdateSubscription": func(p *place) (string, string, string) {
 		id := p.made("alice", "/v1/subscriptions", `{"intent_id":"`+p.intent+`","name":"posted","webhook_url":"https://hooks.example.org/a"}`)
 		return "PATCH", "/v1/subscriptions/" + id, `{"webhook_url":"https://hooks.example.org/b"}`
+	},
+	"ContactService/SetContacts": func(p *place) (string, string, string) {
+		return "PUT", "/v1/agents/alice/contacts", p.contacts()
+	},
+	"ContactService/SendContactCode": func(p *place) (string, string, string) {
+		return "POST", p.contact() + "/code", "{}"
 	},
 	"AgentService/RefuseSender": func(p *place) (string, string, string) {
 		p.by("alice", "POST", "/v1/agents/register", `{"agent_id":"alice"}`)

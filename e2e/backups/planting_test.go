@@ -18,16 +18,19 @@ import (
 
 // faults are changes by SQL, by a part of the rule that each of them breaks. {intent} and the like are ids, as in fill.
 var faults = map[string][]string{
-	"intents refers to a row of intent_heads":        {"DELETE FROM intent_heads"},
-	"intent_heads refers to a row of intents":        {"DELETE FROM intents"},
-	"events refers to a row of intents":              {"DELETE FROM intents"},
-	"assignments refers to a row of intents":         {"DELETE FROM intents"},
-	"access_entries refers to a row of intents":      {"DELETE FROM intents"},
-	"coordinators refers to a row of intents":        {"DELETE FROM intents"},
-	"tasks refers to a row of intents":               {"DELETE FROM intents"},
-	"channels refers to a row of intents":            {"DELETE FROM intents"},
-	"leases refers to a row of intents":              {"DELETE FROM intents"},
-	"lease_waiters refers to a row of intents":       {"INSERT INTO lease_waiters (intent_no, place, scope, agent_id, alive_until) VALUES (-1, 1, 's', 'a', 1)"},
+	"intents refers to a row of intent_heads":   {"DELETE FROM intent_heads"},
+	"intent_heads refers to a row of intents":   {"DELETE FROM intents"},
+	"events refers to a row of intents":         {"DELETE FROM intents"},
+	"assignments refers to a row of intents":    {"DELETE FROM intents"},
+	"access_entries refers to a row of intents": {"DELETE FROM intents"},
+	"coordinators refers to a row of intents":   {"DELETE FROM intents"},
+	"tasks refers to a row of intents":          {"DELETE FROM intents"},
+	"channels refers to a row of intents":       {"DELETE FROM intents"},
+	"leases refers to a row of intents":         {"DELETE FROM intents"},
+	"lease_waiters refers to a row of intents":  {"INSERT INTO lease_waiters (intent_no, place, scope, agent_id, alive_until) VALUES (-1, 1, 's', 'a', 1)"},
+	"conversation_brakes refers to a row of channels": {
+		"INSERT INTO conversation_brakes (intent_no, channel_no, thread_position, changed_at) VALUES (-1, 1, 0, 1)",
+	},
 	"search_cursors refers to a row of intents":      {"DELETE FROM intents"},
 	"subscription_positions refers to a row of inte": {"DELETE FROM intents"},
 
@@ -180,12 +183,48 @@ var faults = map[string][]string{
 	"pending_work refers to a row of intents":    {"INSERT INTO pending_work (kind, key, intent_no, created_at) VALUES ('k', 'k', -1, 1)"},
 	"audiences refers to a row of intents":       {"DELETE FROM intents"},
 	"search_removals refers to a row of intents": {"INSERT INTO search_removals (intent_no, positions) VALUES (-1, '[]')"},
+	"search_keepers refers to a row of intents":  {"INSERT INTO search_keepers (intent_no, key_id, searched_at) VALUES (-1, 'k', 1)"},
+	"search_holes refers to a row of intents":    {"INSERT INTO search_holes (intent_no, low, high) VALUES (-1, 1, 2)"},
+	"what the index lacks of a log":              {"INSERT INTO search_holes (intent_no, low, high) SELECT intent_no, 2, 2 FROM search_cursors"},
+	"each open path is at a server that is known": {
+		"INSERT INTO agent_paths (agent_id, kind, replica, since, asked) VALUES ('dora', 'stream', 'gone', 1, FALSE)",
+	},
+	"only a wake says when it last called": {
+		"INSERT INTO agent_paths (agent_id, kind, replica, since, asked) VALUES ('dora', 'wake', 'here', 1, FALSE)",
+	},
+	"an agent that showed messages says when it last did": {"INSERT INTO agent_reach (agent_id, surfaces_in) VALUES ('nora', '[5]')"},
+	"a contact that is switched off was proved": {
+		"INSERT INTO contacts (agent_id, id, place, kind, address, made_by_key, created_at, code_until, code_attempts, off_at, last_problem)" +
+			" VALUES ('nora', 'cont_1', 0, 'mail', 'n@example.com', 'k', 1, 0, 0, 5, '')",
+	},
+	"each name with a contact that gets pointers": {
+		"INSERT INTO contacts (agent_id, id, place, kind, address, made_by_key, created_at, code_until, code_attempts, proved_at, last_problem)" +
+			" VALUES ('nora', 'cont_1', 0, 'mail', 'n@example.com', 'k', 1, 0, 0, 5, '')",
+	},
+	"what is to be sent has a contact": {
+		"INSERT INTO contact_posts (agent_id, contact_id, key_id, intent_no, position, pointer, attempts, due_at, made_at)" +
+			" VALUES ('nora', 'cont_1', 'k', 1, 1, '{}', 0, 1, 1)",
+	},
+	"each code was sent for a key":                 {"INSERT INTO contact_codes (agent_id, contact_id, key_id, sent_at) VALUES ('nora', 'cont_1', '', 1)"},
+	"each name to be looked at has been scheduled": {"INSERT INTO contact_looks (agent_id, look_at, version) VALUES ('nora', 1, 0)"},
+	"there is at most one pair of keys for pushes": {"INSERT INTO web_push_keys (one, public_key, private_key, made_at) VALUES (2, 'a', 'b', 1)"},
+	"each call was told once at least": {
+		"INSERT INTO contact_calls (agent_id, sender, intent_no, position, sent_at, stranger, began_at, step) VALUES ('nora', 'bob', 1, 1, 1, FALSE, 1, 4)",
+	},
 	"one row says which version the index has":   {"DELETE FROM search_state"},
 	"nobody was handed more of a channel":        {"INSERT INTO channel_offers (intent_no, channel_no, agent_id, ordinal, offered_at) SELECT intent_no, channel_no, 'dora', 1000, 1 FROM channels"},
 	"an invite is for a channel":                 {"UPDATE api_keys SET intent_no = NULL", "UPDATE api_keys SET max_agents = 0", "UPDATE api_keys SET operator = TRUE"},
 	"guests refers to a row of api_keys":         {"DELETE FROM api_keys"},
 	"one row says whether what servers":          {"DELETE FROM api_keys_state", "INSERT INTO api_keys_state (one, tag) VALUES (2, 0)"},
-	"nobody holds a lease in an intent":          {"UPDATE intent_heads SET ended_at = 5, status = 'completed'"},
+	"a session is that of a key, or of somebody": {"UPDATE console_sessions SET key_check = NULL"},
+	"console_tokens refers to a row of console_sessions": {
+		"INSERT INTO console_tokens (session_id, issuer, subject, agents, roles, accepted_until, renewing_at)" +
+			" SELECT 'gone', 'i', 's', secret_digest, secret_digest, 1, 0 FROM console_sessions",
+	},
+	"only somebody who has yet to take a session over": {"UPDATE console_sessions SET agent_id = ''"},
+	"nobody has used a session before it began":        {"UPDATE console_sessions SET used_at = 1"},
+	"one seal signs the cookies of all servers":        {"UPDATE console_state SET one = 2", "UPDATE console_state SET seal = CAST('' AS bytea)"},
+	"nobody holds a lease in an intent":                {"UPDATE intent_heads SET ended_at = 5, status = 'completed'"},
 	"each lease has a fence of its own": {
 		"UPDATE leases SET fence = 9000000000000000",
 		"INSERT INTO leases (intent_no, scope, id, agent_id, fence, acquired_at, due_at, epoch) SELECT intent_no, 'other', 'other', agent_id, fence, 1, 1, 1 FROM leases",

@@ -27,6 +27,8 @@ func fill(t *testing.T, server *harness.Server) *house {
 	h.Call("alice", "POST", "agents/register", `{"agent_id": "alice", "role_id": "editor"}`)
 	h.Call("bob", "POST", "agents/register", `{"agent_id": "bob", "role_id": "reviewer"}`)
 	h.Call("bob", "PUT", "agents/bob/refused/mallory", `{}`)
+	signIn := h.Operator().REST(t, "POST", "/console/session", `{"api_key": "`+harness.Key+`"}`, "X-OpenIntent-Console", "sign-in")
+	require.Equal(t, 201, signIn.Status, "%s", signIn.Body)
 	h.Make("intent", "alice", "intents", `{"title": "Report", "status": "active"}`)
 	h.Call("alice", "POST", "intents/{intent}/agents", `{"agent_id": "bob"}`)
 	h.Call("alice", "POST", "intents/{intent}/acl/entries", `{"principal_id": "carol", "permission": "write"}`)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"openintent/e2e/c2a/played"
 	"openintent/e2e/harness"
@@ -142,4 +143,36 @@ func TestDraftsAreNegotiated(t *testing.T) {
 		bob.Leave()
 		<-bob.Over
 	}
+}
+
+// A harness is told that a person wrote. What it sends itself is no person's word, whatever its key is.
+func TestAPersonIsAnAuthorOfItsOwnKind(t *testing.T) {
+	harness.Each(t, func(t *testing.T, h *harness.Server) {
+		s := newScene(t, h)
+		issue := func(agent string) string {
+			issued, err := h.Operator().Keys.CreateKey(t.Context(), &openintentv1.CreateKeyRequest{Label: agent, Agents: []string{agent}, Human: true})
+			require.NoError(t, err)
+			return issued.GetSecret()
+		}
+		s.takesPart(t, "kim")
+		bob := played.Dial(t, &h.Clients, issue("bob"), "bob")
+		bob.Initialize(t, played.June2, played.Every)
+		_, err := h.With(issue("kim"), "").Messages.SendMessage(t.Context(), &openintentv1.SendMessageRequest{
+			ChannelId: s.channel, To: new("bob"), MessageType: openintentv1.MessageType_MESSAGE_TYPE_REQUEST.Enum(), Payload: &structpb.Struct{},
+		})
+		require.NoError(t, err)
+		d := bob.Next(t)
+		d.Holds(t, object{"author.id": "kim", "author.kind": "human"})
+		bob.Accept(t, d)
+
+		sent := bob.Tool(t, "chat.send_message", object{
+			"target": object{"conversationId": s.channel}, "content": []object{{"type": "text", "text": "Gladly."}},
+			"inReplyTo": d.Event(), "idempotencyKey": "k1", "visibility": "dm", "directedness": "to_me",
+		})
+		stored, err := h.Operator().Messages.GetMessage(t.Context(), &openintentv1.GetMessageRequest{
+			ChannelId: s.channel, MessageId: sent["eventId"].(string),
+		})
+		require.NoError(t, err)
+		require.Nil(t, stored.SenderKind)
+	})
 }

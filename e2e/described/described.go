@@ -63,18 +63,17 @@ func Read(text []byte) (*Document, error) {
 			RequestBody struct{ Content map[string]media }
 			Responses   map[string]struct{ Content map[string]media }
 		}
-		Components struct{ Schemas map[string]*jsonschema.Schema }
+		Components struct{ Schemas map[string]json.RawMessage }
 	}
 	if err := json.Unmarshal(text, &read); err != nil {
 		return nil, fmt.Errorf("reading the OpenAPI document: %w", err)
 	}
-	closed := closeAll(read.Components.Schemas)
+	named, err := readNamed(read.Components.Schemas)
+	if err != nil {
+		return nil, err
+	}
 	newForm := func(schema *jsonschema.Schema) *form {
-		return &form{schema, sync.OnceValues(func() (*jsonschema.Resolved, error) {
-			root := *schema
-			root.Defs = closed
-			return root.CloneSchemas().Resolve(nil)
-		})}
+		return &form{schema, sync.OnceValues(func() (*jsonschema.Resolved, error) { return named.resolve(schema) })}
 	}
 	d := &Document{problem: newForm(&jsonschema.Schema{Ref: "#/$defs/Problem"})}
 	for path, verbs := range read.Paths {
@@ -102,20 +101,6 @@ func Read(text []byte) (*Document, error) {
 }
 
 const eventStream = "text/event-stream"
-
-// closeAll returns schemas that allow no other members than those that they name, if they name any. The document leaves answers open, so
-// that clients take what a later release adds; the answers of this release have nothing that it does not name.
-func closeAll(schemas map[string]*jsonschema.Schema) map[string]*jsonschema.Schema {
-	closed := make(map[string]*jsonschema.Schema, len(schemas))
-	for name, schema := range schemas {
-		if schema.AdditionalProperties == nil && len(schema.Properties) > 0 {
-			schema = schema.CloneSchemas()
-			schema.AdditionalProperties = &jsonschema.Schema{Not: &jsonschema.Schema{}}
-		}
-		closed[name] = schema
-	}
-	return closed
-}
 
 // addEvents adds the forms of events: objects with the members event and data.
 func (o *operation) addEvents(events []*jsonschema.Schema, newForm func(*jsonschema.Schema) *form) {

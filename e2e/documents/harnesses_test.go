@@ -2,6 +2,7 @@ package documents
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os/exec"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 
 	"openintent/e2e/harness"
 	"openintent/server"
@@ -27,8 +29,25 @@ type entry struct {
 	Headers        map[string]string `json:"headers"`
 	HTTPHeaders    map[string]string `json:"http_headers"`
 	EnvHTTPHeaders map[string]string `json:"env_http_headers"`
-	Command        string            `json:"command"`
-	Args           []string          `json:"args"`
+	// Command is a command, or a list with its arguments, which are Args otherwise.
+	Command        any      `json:"command"`
+	Args           []string `json:"args"`
+	RequestOptions struct {
+		Headers map[string]string `json:"headers"`
+	} `json:"requestOptions"`
+}
+
+// words are the command that a harness starts; none if it starts none.
+func (e entry) words() (words []string) {
+	switch command := e.Command.(type) {
+	case string:
+		words = append([]string{command}, e.Args...)
+	case []any:
+		for _, word := range command {
+			words = append(words, fmt.Sprint(word))
+		}
+	}
+	return words
 }
 
 // Whoever copies an entry of the page into a harness's configuration is the agent that the entry names.
@@ -44,15 +63,15 @@ func TestTheEntriesOfHarnessesConnect(t *testing.T) {
 				continue
 			}
 			connected[name] = true
-			if found.Command != "" {
-				assert.Equal(t, "openintent", found.Command, name)
-				assert.Equal(t, []string{"mcp", "--agent", "researcher"}, found.Args, name)
+			if words := found.words(); len(words) > 0 {
+				assert.Equal(t, []string{"openintent", "mcp", "--agent", "researcher"}, words, name)
 				continue
 			}
 			assert.Equal(t, "researcher", agentAt(t, address.Replace(found.URL+found.HTTPURL), found.headers()), name)
 		}
 	}
-	for _, name := range []string{"Claude Code", "Codex", "OpenCode", "Cursor", "VS Code", "Gemini CLI", "Any harness that starts a command"} {
+	for _, name := range []string{"Claude Code", "Codex", "OpenCode", "Cursor", "VS Code", "Gemini CLI and Qwen Code", "Copilot CLI", "Cline",
+		"Continue", "Kimi", "Kilo Code", "Any harness that starts a command"} {
 		assert.True(t, connected[name], "%s has no entry", name)
 	}
 }
@@ -66,6 +85,8 @@ func entryIn(t *testing.T, b block) (found entry, ok bool) {
 		require.NoError(t, json.Unmarshal([]byte(b.text), &configuration), b.text)
 	case "toml":
 		require.NoError(t, toml.Unmarshal([]byte(b.text), &configuration), b.text)
+	case "yaml":
+		require.NoError(t, yaml.Unmarshal([]byte(b.text), &configuration), b.text)
 	case "sh":
 		return entryAdded(t, b.text)
 	default:
@@ -87,6 +108,13 @@ func memberNamed(configuration map[string]any, name string) (found any, ok bool)
 		return found, true
 	}
 	for _, member := range configuration {
+		if listed, isList := member.([]any); isList {
+			for _, one := range listed {
+				if object, isObject := one.(map[string]any); isObject && object["name"] == name {
+					return object, true
+				}
+			}
+		}
 		if below, isObject := member.(map[string]any); isObject {
 			if found, ok = memberNamed(below, name); ok {
 				return found, true
@@ -99,10 +127,11 @@ func memberNamed(configuration map[string]any, name string) (found any, ok bool)
 // entryAdded runs a command that adds an entry, with a shell's function in place of the harness, and reads what the harness would get.
 func entryAdded(t *testing.T, commands string) (found entry, ok bool) {
 	t.Helper()
-	if !strings.HasPrefix(commands, "claude mcp add ") {
+	harness, _, adds := strings.Cut(commands, " mcp add ")
+	if !adds || strings.ContainsAny(harness, " \n") {
 		return entry{}, false
 	}
-	command := exec.Command("bash", "-c", "OPENINTENT_API_KEY=dev-key-001\nclaude() { printf '%s\\n' \"$@\"; }\n"+commands)
+	command := exec.Command("bash", "-c", "OPENINTENT_API_KEY=dev-key-001\n"+harness+"() { printf '%s\\n' \"$@\"; }\n"+commands)
 	printed, err := command.Output()
 	require.NoError(t, err)
 	found.Headers = make(map[string]string)
@@ -120,12 +149,12 @@ func entryAdded(t *testing.T, commands string) (found entry, ok bool) {
 }
 
 // fromEnvironment matches what harnesses replace by the key.
-var fromEnvironment = regexp.MustCompile(`\$?\{(env:|input:)?[\w-]+\}|\$\w+`)
+var fromEnvironment = regexp.MustCompile(`\$\{\{ [\w.]+ \}\}|\$?\{(env:|input:)?[\w-]+\}|\$\w+`)
 
 // headers returns the headers that the harness would send.
 func (e entry) headers() http.Header {
 	headers := make(http.Header)
-	for _, some := range []map[string]string{e.Headers, e.HTTPHeaders} {
+	for _, some := range []map[string]string{e.Headers, e.HTTPHeaders, e.RequestOptions.Headers} {
 		for name, value := range some {
 			headers.Set(name, fromEnvironment.ReplaceAllString(value, "dev-key-001"))
 		}

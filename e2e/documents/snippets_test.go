@@ -109,13 +109,13 @@ func compactJSON(text string) (string, error) {
 }
 
 var (
-	idForm   = regexp.MustCompile(`\b(chan|msg|task|sub|key)_[0-9A-HJKMNP-TV-Z]{26}\b|\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
+	idForm   = regexp.MustCompile(`\b(chan|msg|task|sub|key)_[0-9A-HJKMNP-TV-Z]{26}\b|\bcon_[a-z2-7]{26}\b|\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
 	timeForm = regexp.MustCompile(`\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d\.\d{6}Z| \d\d:\d\d:\d\d)`)
 	hashForm = regexp.MustCompile(`sha256:[A-Za-z0-9_-]{43}`)
-	keyForm  = regexp.MustCompile(`oi_[0-9A-Za-z]{49}`)
+	keyForm  = regexp.MustCompile(`oi_[0-9A-Za-z]{49}|ocs_[0-9A-Za-z_-]{43}`)
 )
 
-// masked replaces times, hashes and the secrets of keys, and numbers ids in the order of their appearance. So two ids that are equal in
+// masked replaces times, hashes and the secrets of keys and sessions, and numbers ids in the order of their appearance. So two ids that are equal in
 // the document must be equal in the output.
 func masked(text string) string {
 	numbers := make(map[string]string)

@@ -199,7 +199,7 @@ func TestTheKeyFileIsOne(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(b.text), 0o600))
 		keys, err := server.LoadKeys("", path)
 		require.NoError(t, err)
-		require.Equal(t, 4, keys.Count())
+		require.Equal(t, 5, keys.Count())
 		return
 	}
 	t.Fatal("the document shows no key file")

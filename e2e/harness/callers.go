@@ -39,14 +39,19 @@ type Caller struct {
 	Messages      openintentv1.MessageServiceClient
 	Subscriptions openintentv1.SubscriptionServiceClient
 	Experimental  openintentv1.ExperimentalServiceClient
+	Exchange      openintentv1.ExchangeServiceClient
 	Attention     openintentv1.AttentionServiceClient
 	Claims        openintentv1.ClaimServiceClient
 	Obligations   openintentv1.ObligationServiceClient
 	Leases        openintentv1.LeaseServiceClient
 	Search        openintentv1.SearchServiceClient
+	Contacts      openintentv1.ContactServiceClient
+	Reach         openintentv1.ReachServiceClient
+	Concerns      openintentv1.ConcernServiceClient
 	Reactions     openintentv1.ReactionServiceClient
 	Keys          openintentv1.KeyServiceClient
 	Invites       openintentv1.InviteServiceClient
+	Server        openintentv1.ServerServiceClient
 
 	clients *Clients
 }
@@ -66,7 +71,7 @@ func (c *Clients) With(key, agent string) *Caller {
 	if agent != "" {
 		pairs = append(pairs, "x-agent-id", agent)
 	}
-	connection := identified{c.Connection, pairs}
+	connection := identified{c.calls, pairs}
 	return &Caller{
 		Key: key, Agent: agent,
 		Intents:       openintentv1.NewIntentServiceClient(connection),
@@ -79,14 +84,19 @@ func (c *Clients) With(key, agent string) *Caller {
 		Messages:      openintentv1.NewMessageServiceClient(connection),
 		Subscriptions: openintentv1.NewSubscriptionServiceClient(connection),
 		Experimental:  openintentv1.NewExperimentalServiceClient(connection),
+		Exchange:      openintentv1.NewExchangeServiceClient(connection),
 		Attention:     openintentv1.NewAttentionServiceClient(connection),
 		Claims:        openintentv1.NewClaimServiceClient(connection),
 		Obligations:   openintentv1.NewObligationServiceClient(connection),
 		Leases:        openintentv1.NewLeaseServiceClient(connection),
 		Search:        openintentv1.NewSearchServiceClient(connection),
+		Contacts:      openintentv1.NewContactServiceClient(connection),
+		Reach:         openintentv1.NewReachServiceClient(connection),
+		Concerns:      openintentv1.NewConcernServiceClient(connection),
 		Reactions:     openintentv1.NewReactionServiceClient(connection),
 		Keys:          openintentv1.NewKeyServiceClient(connection),
 		Invites:       openintentv1.NewInviteServiceClient(connection),
+		Server:        openintentv1.NewServerServiceClient(connection),
 
 		clients: c,
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"os"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"openintent/sdk/go/exchange"
 	"openintent/server"
 )
 
@@ -24,8 +26,24 @@ type Clients struct {
 	// HTTP is a client for its REST port. What goes through it is held to the OpenAPI document.
 	HTTP *http.Client
 
+	// calls is where the calls of callers go: to the connection, or to exchanges on it.
+	calls     grpc.ClientConnInterface
 	scheme    string
 	listening func() server.Addresses
+}
+
+// overExchanges names the variable that, set to anything, makes all callers' calls go over exchanges, as far as these carry them. So whole
+// suites are run over exchanges.
+const overExchanges = "OPENINTENT_TEST_EXCHANGES"
+
+// Exchanging returns clients whose calls go over exchanges from the first one on, as far as these carry them.
+func (c *Clients) Exchanging(tb testing.TB) *Clients {
+	tb.Helper()
+	other := *c
+	exchanges := exchange.Always(c.Connection)
+	other.calls = exchanges
+	tb.Cleanup(exchanges.Close)
+	return &other
 }
 
 // OverTLS makes clients that connect otherwise than those of the server, such as with another certificate.
@@ -59,7 +77,10 @@ func newClients(tb testing.TB, listening func() server.Addresses, encryption *tl
 		tb.Fatal(err)
 	}
 	transport := &http.Transport{MaxIdleConnsPerHost: 64, TLSClientConfig: encryption, ForceAttemptHTTP2: true}
-	c.Connection, c.HTTP = connection, &http.Client{Transport: describe(tb, transport)}
+	c.Connection, c.calls, c.HTTP = connection, connection, &http.Client{Transport: describe(tb, transport)}
+	if os.Getenv(overExchanges) != "" {
+		c.calls = exchange.Always(connection)
+	}
 	tb.Cleanup(func() {
 		transport.CloseIdleConnections()
 		if err := connection.Close(); err != nil {

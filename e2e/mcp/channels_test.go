@@ -104,7 +104,7 @@ func TestAllChannelsAreOnThePages(t *testing.T) {
 			require.Less(t, len(line), 3000)
 			names, _ := named(t, answer)
 			got = append(got, names...)
-			given["cursor"], _ = answer["next"].(string)
+			given["cursor"], _ = answer["cursor"].(string)
 		}
 		require.Equal(t, want, got)
 	})

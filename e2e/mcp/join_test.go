@@ -57,6 +57,33 @@ func TestJoinFindsAChannel(t *testing.T) {
 	})
 }
 
+// A channel's name alone is enough where one channel has it.
+func TestJoinByANameAlone(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		ann, bob := h.join(t, "ann"), h.join(t, "bob")
+		intent := ann.intent(t, "Report", nil)
+		room := ann.open(t, intent, "data-clarification")
+		for _, given := range []arguments{{"channel": "data-clarification"}, {"channel": room}, {"channel": room, "intent": intent}} {
+			answer, _ := bob.call(t, "join", given)
+			require.Equal(t, room, answer["channel"])
+		}
+		said := bob.refused(t, "join", arguments{"channel": "missing"})
+		require.Equal(t, "CHANNEL_NOT_FOUND", said.Refused)
+		require.Contains(t, said.Message, "channels lists")
+		require.Equal(t, "CHANNEL_NOT_FOUND", h.stranger(t).refused(t, "join", arguments{"channel": "hidden"}).Refused)
+
+		other := ann.open(t, ann.intent(t, "Other", nil), "data-clarification")
+		said = bob.refused(t, "join", arguments{"channel": "data-clarification"})
+		require.Equal(t, "SEVERAL_CHANNELS", said.Refused)
+		for _, id := range []string{room, other} {
+			require.Contains(t, said.Message, "openintent://channels/"+id)
+		}
+		ann.change(t, "status", &openintentv1.Channel{Id: room, Status: openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED})
+		answer, _ := bob.call(t, "join", arguments{"channel": "data-clarification"})
+		require.Equal(t, other, answer["channel"], "a closed one does not count")
+	})
+}
+
 // Who makes a channel hears what is said to everyone in its inbox, and a cursor leads on although nothing was said yet.
 func TestJoinMakesAChannel(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
@@ -71,7 +98,7 @@ func TestJoinMakesAChannel(t *testing.T) {
 		ann.tell(t, room, "to everyone")
 		inbox, _ := bob.call(t, "inbox", nil)
 		require.Equal(t, []string{"to everyone"}, texts(t, inbox))
-		since, _ := bob.call(t, "read", arguments{"channel": room, "since": answer["cursor"]})
+		since, _ := bob.call(t, "read", arguments{"channel": room, "cursor": answer["cursor"]})
 		require.Equal(t, []string{"to everyone"}, texts(t, since))
 	})
 }
@@ -204,20 +231,35 @@ func TestAskSaysWhyNobodyAnswers(t *testing.T) {
 	})
 }
 
-// Harnesses ask their users by what a tool does.
+// Harnesses ask their users by what a tool does, and some of them refuse a tool that does not say it. All tools of all profiles do.
 func TestToolsSayWhatTheyDo(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		listed, err := h.join(t, "ann").ListTools(t.Context(), nil)
-		require.NoError(t, err)
-		var reading []string
-		for _, tool := range listed.Tools {
-			require.NotNil(t, tool.Annotations, tool.Name)
-			require.False(t, *tool.Annotations.DestructiveHint, tool.Name)
-			require.False(t, *tool.Annotations.OpenWorldHint, tool.Name)
-			if tool.Annotations.ReadOnlyHint {
-				reading = append(reading, tool.Name)
+		var reading, repeating, destroying []string
+		for _, path := range []string{"/mcp", "/mcp?tools=c2a", "/mcp?tools=agent-channel", "/mcp?tools=repomesh"} {
+			listed, err := h.connectTo(t, path, harness.Key, "ann", newest, nil).ListTools(t.Context(), nil)
+			require.NoError(t, err)
+			require.NotEmpty(t, listed.Tools)
+			for _, tool := range listed.Tools {
+				require.NotNil(t, tool.Annotations, tool.Name)
+				require.False(t, *tool.Annotations.OpenWorldHint, tool.Name)
+				line := written(t, tool.Annotations)
+				for _, hint := range []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
+					require.Contains(t, line, hint, tool.Name)
+				}
+				if *tool.Annotations.DestructiveHint {
+					destroying = append(destroying, tool.Name)
+				}
+				switch {
+				case path != "/mcp":
+				case tool.Annotations.ReadOnlyHint:
+					reading = append(reading, tool.Name)
+				case tool.Annotations.IdempotentHint:
+					repeating = append(repeating, tool.Name)
+				}
 			}
 		}
 		require.ElementsMatch(t, []string{"whoami", "channels", "inbox", "wait", "read"}, reading)
+		require.ElementsMatch(t, []string{"join", "mark", "status"}, repeating)
+		require.Equal(t, []string{"channel.close"}, destroying)
 	})
 }

@@ -28,19 +28,19 @@ func TestReadAChannel(t *testing.T) {
 		require.NotEmpty(t, got)
 		require.Equal(t, want[25-len(got):], got)
 		require.Equal(t, true, answer["earlier"])
-		end := answer["next"]
-		answer, _ = bob.call(t, "read", arguments{"channel": room, "since": end})
+		end := answer["cursor"]
+		answer, _ = bob.call(t, "read", arguments{"channel": room, "cursor": end})
 		require.Empty(t, texts(t, answer))
-		require.Equal(t, end, answer["next"])
+		require.Equal(t, end, answer["cursor"])
 		ann.tell(t, room, "new")
-		answer, _ = bob.call(t, "read", arguments{"channel": room, "since": end})
+		answer, _ = bob.call(t, "read", arguments{"channel": room, "cursor": end})
 		require.Equal(t, []string{"new"}, texts(t, answer))
 
 		got = nil
 		for since := any("2020-01-01T00:00:00Z"); ; {
-			answer, line := bob.call(t, "read", arguments{"channel": room, "since": since})
+			answer, line := bob.call(t, "read", arguments{"channel": room, "cursor": since})
 			require.Less(t, len(line), 3000)
-			if since = answer["next"]; len(texts(t, answer)) == 0 {
+			if since = answer["cursor"]; len(texts(t, answer)) == 0 {
 				break
 			}
 			got = append(got, texts(t, answer)...)
@@ -48,7 +48,7 @@ func TestReadAChannel(t *testing.T) {
 		require.Equal(t, append(want, "new"), got)
 		answer, _ = bob.call(t, "read", arguments{"channel": room, "limit": 26})
 		require.Equal(t, append(want, "new"), texts(t, answer))
-		for _, given := range []arguments{{}, {"channel": room, "thread": "x"}, {"channel": room, "limit": 0}, {"channel": room, "limit": 101}} {
+		for _, given := range []arguments{{}, {"channel": room, "thread": "x"}, {"channel": room, "limit": -1}, {"channel": room, "limit": 101}} {
 			require.Equal(t, "INVALID_FIELD", bob.refused(t, "read", given).Refused)
 		}
 	})
@@ -83,10 +83,10 @@ func TestReadAThread(t *testing.T) {
 			{"by": "bob", "signal": "working"}, {"by": "ann", "signal": "queued", "note": "soon", "eta": "noon"},
 		}, list(t, first, "reactions"))
 		require.Equal(t, []string{"answer 0", "answer 1", "answer 2", "answer 3", "answer 4"}, texts(t, answer))
-		answer, _ = ann.call(t, "read", arguments{"thread": below, "since": answer["next"]})
+		answer, _ = ann.call(t, "read", arguments{"thread": below, "cursor": answer["cursor"]})
 		require.Equal(t, []string{"answer 5", "answer 6"}, texts(t, answer))
 		require.NotContains(t, answer, "root")
-		require.NotContains(t, answer, "next")
+		require.NotContains(t, answer, "cursor")
 	})
 }
 
@@ -106,12 +106,26 @@ func TestReadAMessage(t *testing.T) {
 			require.Equal(t, id, answer["id"])
 			require.Equal(t, 1, strings.Count(line, `"from":`))
 			got.WriteString(text(t, answer, "text"))
-			if answer["next"] == nil {
+			if answer["cursor"] == nil {
 				break
 			}
-			given["since"] = answer["next"]
+			given["cursor"] = answer["cursor"]
 		}
 		require.Equal(t, long, got.String())
+
+		answer, line := bob.call(t, "read", arguments{"message": id})
+		require.Len(t, text(t, answer, "text"), 6<<10, "harnesses cut longer answers")
+		require.Less(t, len(line), 10_000)
+		answer, _ = bob.call(t, "read", arguments{"message": id, "max_bytes": 60_000})
+		require.Equal(t, long, text(t, answer, "text"))
+		require.NotContains(t, answer, "cursor")
+		for _, given := range []arguments{
+			{"message": id, "max_bytes": 499}, {"message": id, "max_bytes": 65_537}, {"channel": room, "max_bytes": 1000},
+		} {
+			said := bob.refused(t, "read", given)
+			require.Equal(t, "INVALID_FIELD", said.Refused)
+			require.Contains(t, said.Message, "max_bytes")
+		}
 	})
 }
 
@@ -130,7 +144,7 @@ func TestReadFindsMessages(t *testing.T) {
 		}, harness.Patience, 50*time.Millisecond)
 		require.Equal(t, []string{"Another parser works", "The parser broke"}, texts(t, answer))
 		answer, _ = bob.call(t, "read", arguments{"query": "parser", "limit": 1})
-		answer, _ = bob.call(t, "read", arguments{"query": "parser", "limit": 1, "since": answer["next"]})
+		answer, _ = bob.call(t, "read", arguments{"query": "parser", "limit": 1, "cursor": answer["cursor"]})
 		require.Equal(t, []string{"The parser broke"}, texts(t, answer))
 		for _, where := range []arguments{{"channel": room}, {"thread": root}} {
 			where["query"] = "parser"

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,26 +16,26 @@ func TestStatusIsForOthersToSee(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ann, bob := h.join(t, "ann"), h.reviewer(t, "bob")
 		answer, _ := ann.call(t, "status", nil)
-		require.Equal(t, []object{{"agent": "bob", "role": "reviewer"}}, list(t, answer, "others"))
+		require.Equal(t, []object{{"agent": "bob", "role": "reviewer", "reach": "none"}}, list(t, answer, "others"))
 		require.NotContains(t, answer, "me")
 
 		answer, _ = ann.call(t, "status", arguments{"state": "busy", "note": "reads section 3"})
 		require.Equal(t, object{"agent": "ann", "note": "busy: reads section 3"}, answer["me"])
 		answer, _ = bob.call(t, "status", nil)
-		require.Equal(t, []object{{"agent": "ann", "note": "busy: reads section 3"}}, list(t, answer, "others"))
+		require.Equal(t, []object{{"agent": "ann", "reach": "none", "note": "busy: reads section 3"}}, list(t, answer, "others"))
 		record, err := bob.direct.Agents.GetAgent(t.Context(), &openintentv1.GetAgentRequest{AgentId: "ann"})
 		require.NoError(t, err)
 		require.EqualValues(t, 3600, record.GetHeartbeatConfig().GetUnhealthyAfterSeconds())
 
-		ann.call(t, "status", arguments{"note": ""})
+		ann.call(t, "status", arguments{"state": "", "note": ""})
 		answer, _ = bob.call(t, "status", nil)
-		require.Equal(t, []object{{"agent": "ann"}}, list(t, answer, "others"))
+		require.Equal(t, []object{{"agent": "ann", "reach": "none", "note": "busy: reads section 3"}}, list(t, answer, "others"), "it has said nothing new")
 
 		_, err = ann.direct.Agents.DeregisterAgent(t.Context(), &openintentv1.DeregisterAgentRequest{AgentId: "ann"})
 		require.NoError(t, err)
 		answer, _ = ann.call(t, "status", arguments{"state": "back"})
 		require.Equal(t, object{"agent": "ann", "note": "back"}, answer["me"])
-		require.Equal(t, "INVALID_FIELD", ann.refused(t, "status", arguments{"state": ""}).Refused)
+		require.Equal(t, "INVALID_FIELD", ann.refused(t, "status", arguments{"state": strings.Repeat("x", 33)}).Refused)
 	})
 }
 

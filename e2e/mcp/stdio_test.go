@@ -10,8 +10,10 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"openintent/e2e/harness"
+	openintentv1 "openintent/gen/openintent/v1"
 )
 
 // beside is an agent whose harness has started `openintent mcp`.
@@ -42,8 +44,14 @@ func (s *programLog) String() string {
 // start starts the built program for an agent and connects to it.
 func start(t *testing.T, h *house, address, name, revision string) *beside {
 	t.Helper()
+	return startWith(t, h, harness.Key, address, name, revision)
+}
+
+// startWith does what start does with a key.
+func startWith(t *testing.T, h *house, key, address, name, revision string) *beside {
+	t.Helper()
 	b := &beside{updates: make(chan string, 1000), log: &programLog{}}
-	command := exec.Command(harness.Executable(t), "mcp", "--server", address, "--api-key", harness.Key, "--agent", name)
+	command := exec.Command(harness.Executable(t), "mcp", "--server", address, "--api-key", key, "--agent", name)
 	command.Stderr = b.log
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ClientOptions{
 		ResourceUpdatedHandler: func(_ context.Context, request *sdk.ResourceUpdatedNotificationRequest) {
@@ -123,6 +131,17 @@ func TestTheProgramSurvivesARestart(t *testing.T) {
 	})
 }
 
+// A client that cannot be served is told why, because its harness does not show what the program says on standard error.
+func TestTheProgramTellsItsClientWhyItDoesNotServe(t *testing.T) {
+	h := &house{harness.Start(t, harness.Options{})}
+	for key, reason := range map[string]string{"wrong-key": "API key", "${OPENINTENT_API_KEY}": "variable"} {
+		command := exec.Command(harness.Executable(t), "mcp", "--server", h.GRPCAddress(), "--api-key", key, "--agent", "bob")
+		client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+		_, err := client.Connect(t.Context(), &sdk.CommandTransport{Command: command}, &sdk.ClientSessionOptions{ProtocolVersion: older})
+		require.ErrorContains(t, err, reason)
+	}
+}
+
 // An update ends for a resource that its reader may see no more.
 func TestTheProgramTellsThatAResourceIsGone(t *testing.T) {
 	h := &house{harness.Start(t, harness.Options{})}
@@ -153,7 +172,32 @@ func TestTheProgramRefusesToBeNobody(t *testing.T) {
 	code, text = refused("--server", h.GRPCAddress(), "--api-key", "wrong", "--agent", "bob")
 	require.Equal(t, 5, code)
 	require.Contains(t, text, "[API_KEY_UNKNOWN]")
+	code, text = refused("--server", h.GRPCAddress(), "--api-key", "${OPENINTENT_API_KEY}", "--agent", "bob")
+	require.Equal(t, 5, code)
+	require.Contains(t, text, "the name of a variable and not its value")
 	code, text = refused("--server", "127.0.0.1:1", "--api-key", "k", "--agent", "bob", "--patience", "1ms")
 	require.Equal(t, 6, code)
 	require.Contains(t, text, "could not be reached")
+}
+
+// The door that a harness starts says that a model speaks, also when the key is a person's.
+func TestTheDoorBesideCarriesNoPersons(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		issued, err := h.Operator().Keys.CreateKey(t.Context(), &openintentv1.CreateKeyRequest{Label: "bob", Agents: []string{"bob"}, Human: true})
+		require.NoError(t, err)
+		person := h.With(issued.GetSecret(), "")
+		intent, err := person.Intents.CreateIntent(t.Context(), &openintentv1.CreateIntentRequest{Title: "Release"})
+		require.NoError(t, err)
+		channel, err := person.Channels.CreateChannel(t.Context(), &openintentv1.CreateChannelRequest{IntentId: intent.GetId(), Name: "talk"})
+		require.NoError(t, err)
+		bob := startWith(t, h, issued.GetSecret(), h.GRPCAddress(), "bob", newest)
+		bob.call(t, "send", arguments{"channel": channel.GetId(), "text": "through the door"})
+		_, err = person.Messages.SendMessage(t.Context(), &openintentv1.SendMessageRequest{ChannelId: channel.GetId(), Payload: &structpb.Struct{}})
+		require.NoError(t, err)
+		page, err := person.Messages.ListMessages(t.Context(), &openintentv1.ListMessagesRequest{ChannelId: channel.GetId()})
+		require.NoError(t, err)
+		require.Len(t, page.GetMessages(), 2)
+		require.Nil(t, page.GetMessages()[0].SenderKind)
+		require.Equal(t, "human", page.GetMessages()[1].GetSenderKind())
+	})
 }

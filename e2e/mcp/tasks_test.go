@@ -125,17 +125,19 @@ func TestWaitsBecomeTasks(t *testing.T) {
 			require.Equal(t, "completed", ended.Status, subject)
 			answer := saidIn(t, ended.Result)
 			require.Equal(t, []string{"under"}, textsOf(answer.Messages), subject)
-			again := alice.begin(t, "wait", arguments{"for": subject, "cursor": answer.Next})
+			require.Equal(t, answer, saidIn(t, alice.outcome(t, begun.ID).Result), "%s: whoever has lost the outcome gets it again", subject)
+			again := alice.begin(t, "wait", arguments{"for": subject, "cursor": answer.Cursor})
 			require.Equal(t, "working", again.Status, "after its cursor there is nothing yet")
 		}
-		require.Equal(t, []string{"under"}, textsOf(alice.says(t, "wait", arguments{"for": "inbox"}).Messages),
+		bob.says(t, "send", arguments{"channel": channel, "thread": root, "text": "more"})
+		require.Equal(t, []string{"more"}, textsOf(alice.says(t, "wait", arguments{"for": "inbox"}).Messages),
 			"what is there becomes no task")
 		require.Empty(t, alice.says(t, "wait", arguments{"for": channel, "timeout_s": 0}).Messages, "nor does a look")
 
-		short := alice.begin(t, "wait", arguments{"for": channel, "timeout_s": 0.05})
+		short := alice.begin(t, "wait", arguments{"for": channel, "timeout_s": 1})
 		answer := saidIn(t, alice.outcome(t, short.ID).Result)
 		require.Empty(t, answer.Messages)
-		require.NotEmpty(t, answer.Next, "a wait that runs out has a cursor")
+		require.NotEmpty(t, answer.Cursor, "a wait that runs out has a cursor")
 
 		long := alice.begin(t, "wait", arguments{"for": channel})
 		_, err := h.As("alice").Channels.UpdateChannel(t.Context(), closing(channel))
@@ -194,7 +196,7 @@ func TestTasksAreForClientsThatTakeThem(t *testing.T) {
 		silent := h.knowsTasks(t, "alice", newest, &sdk.ClientCapabilities{})
 		_, err := silent.task(t.Context(), id)
 		require.Equal(t, int64(missingCapability), codeOf(t, err))
-		require.NotEmpty(t, silent.says(t, "wait", arguments{"for": channel, "timeout_s": 0.05}).Next, "it waits, and has no task")
+		require.NotEmpty(t, silent.says(t, "wait", arguments{"for": channel, "timeout_s": 1}).Cursor, "it waits, and has no task")
 
 		declares := &sdk.ClientCapabilities{}
 		declares.AddExtension("io.modelcontextprotocol/tasks", nil)
@@ -202,7 +204,7 @@ func TestTasksAreForClientsThatTakeThem(t *testing.T) {
 		require.Empty(t, old.InitializeResult().Capabilities.Extensions)
 		_, err = old.task(t.Context(), id)
 		require.Equal(t, int64(jsonrpc.CodeMethodNotFound), codeOf(t, err), "the older revisions have other tasks")
-		require.NotEmpty(t, old.says(t, "wait", arguments{"for": channel, "timeout_s": 0.05}).Next)
+		require.NotEmpty(t, old.says(t, "wait", arguments{"for": channel, "timeout_s": 1}).Cursor)
 
 		alice := h.takesTasks(t, "alice")
 		require.Equal(t, sdk.CodeHeaderMismatch, alice.post(t, "tasks/get", "another", map[string]any{"taskId": id}).Error.Code)

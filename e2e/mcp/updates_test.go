@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -24,6 +25,27 @@ func TestUpdatesTellOfWhatChanged(t *testing.T) {
 		require.ElementsMatch(t, []string{intent, channel, inbox}, bob.acknowledged(t), "a repetition counts once")
 		s.says(t, "which?")
 		require.ElementsMatch(t, []string{intent, channel, inbox}, []string{bob.updated(t), bob.updated(t), bob.updated(t)})
+	})
+}
+
+// Listening to an inbox is a path that others see, and makes the agent neither live nor wakeable: no harness is known that it wakes.
+func TestListeningIsAPath(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		s := newScene(t, h)
+		paths := func() (kinds []string) {
+			reach, err := s.alice.Reach.GetReach(t.Context(), &openintentv1.GetReachRequest{AgentId: "bob"})
+			require.NoError(t, err)
+			require.Equal(t, openintentv1.ReachLevel_REACH_LEVEL_NONE, reach.GetLevel())
+			for _, path := range reach.GetPaths() {
+				kinds = append(kinds, path.GetKind())
+			}
+			return kinds
+		}
+		bob := listen(t, h, harness.Key, "bob", "openintent://agents/bob/inbox", "openintent://channels/"+s.channel)
+		bob.acknowledged(t)
+		require.Eventually(t, func() bool { return slices.Equal([]string{"listen"}, paths()) }, harness.Patience, 10*time.Millisecond)
+		bob.close()
+		require.Eventually(t, func() bool { return len(paths()) == 0 }, harness.Patience, 10*time.Millisecond)
 	})
 }
 

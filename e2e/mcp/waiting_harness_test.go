@@ -20,8 +20,8 @@ type said struct {
 	Over     string        `json:"over"`
 	Cursor   string        `json:"cursor"`
 	Messages []saidMessage `json:"messages"`
-	// Next is a cursor, or what to do next.
-	Next    string `json:"next"`
+	// Hint says what to do next.
+	Hint    string `json:"hint"`
 	ID      string `json:"id"`
 	Refused string `json:"refused"`
 }

@@ -51,7 +51,7 @@ func TestAskWaitsForTheAnswer(t *testing.T) {
 			require.Equal(t, answer, alice.says(t, "wait", arguments{"for": answer.Message}), "its answer is still there")
 			later := alice.says(t, "wait", arguments{"for": answer.Message, "cursor": answer.Cursor, "timeout_s": 0})
 			require.False(t, later.Answered)
-			require.Equal(t, "wait for this message", later.Next)
+			require.Equal(t, "wait for this message", later.Hint)
 			require.Equal(t, "INVALID_FIELD", alice.says(t, "wait", arguments{"for": answer.Message, "cursor": "x"}).Refused)
 		}
 	})
@@ -123,13 +123,13 @@ func TestAskSaysWhatIsWrong(t *testing.T) {
 		channel := openChannel(t, h, forMembers, "alice", "bob").GetId()
 		alice := h.join(t, "alice")
 		for name, wrong := range map[string]arguments{
-			"a timeout of nothing": {"timeout_s": 0},
+			"a timeout of nothing": {"timeout_s": -1},
 			"a long timeout":       {"timeout_s": 601},
-			"no answers":           {"min": 0},
+			"no answers":           {"min": -1},
 			"many answers":         {"min": 1001},
 			"an odd collect":       {"collect": true},
 			"an unknown collect":   {"collect": "some"},
-			"text and payload":     {"payload": arguments{}},
+			"text and payload":     {"payload": arguments{"a": 1}},
 			"another's name":       {"sender": "bob"},
 		} {
 			given := arguments{"channel": channel, "to": "bob", "text": "?"}
@@ -192,9 +192,9 @@ func TestWaitForAChannelGivesWhatComes(t *testing.T) {
 		bob.says(t, "send", arguments{"channel": channel, "text": "before"})
 		none := alice.says(t, "wait", arguments{"for": channel, "timeout_s": 0})
 		require.Empty(t, none.Messages)
-		require.NotEmpty(t, none.Next, "there is a cursor even when nothing came")
+		require.NotEmpty(t, none.Cursor, "there is a cursor even when nothing came")
 
-		came := alice.meanwhile(t, "wait", arguments{"for": channel, "cursor": none.Next})
+		came := alice.meanwhile(t, "wait", arguments{"for": channel, "cursor": none.Cursor})
 		alice.says(t, "send", arguments{"channel": channel, "text": "my own"})
 		bob.says(t, "send", arguments{"channel": channel, "text": "one"})
 		first := within(t, came)
@@ -202,18 +202,18 @@ func TestWaitForAChannelGivesWhatComes(t *testing.T) {
 		for range 12 {
 			bob.says(t, "send", arguments{"channel": channel, "text": "more"})
 		}
-		second := alice.says(t, "wait", arguments{"for": channel, "cursor": first.Next})
-		third := alice.says(t, "wait", arguments{"for": channel, "cursor": second.Next})
+		second := alice.says(t, "wait", arguments{"for": channel, "cursor": first.Cursor})
+		third := alice.says(t, "wait", arguments{"for": channel, "cursor": second.Cursor})
 		require.Len(t, append(second.Messages, third.Messages...), 12, "what does not fit into an answer comes with the next")
 		require.NotEmpty(t, third.Messages)
-		require.Empty(t, alice.says(t, "wait", arguments{"for": channel, "cursor": third.Next, "timeout_s": 0.05}).Messages)
+		require.Empty(t, alice.says(t, "wait", arguments{"for": channel, "cursor": third.Cursor, "timeout_s": 0.05}).Messages)
 
 		since := alice.says(t, "wait", arguments{"for": channel, "cursor": first.Messages[0].ID})
 		require.Equal(t, textsOf(second.Messages), textsOf(since.Messages), "a message is a cursor, too")
 		require.Equal(t, "INVALID_FIELD", alice.says(t, "wait", arguments{"for": channel, "cursor": "nonsense"}).Refused)
 		require.Equal(t, "CURSOR_BEYOND_LOG", alice.says(t, "wait", arguments{"for": channel, "cursor": "999999"}).Refused)
 
-		came = alice.meanwhile(t, "wait", arguments{"for": channel, "cursor": third.Next})
+		came = alice.meanwhile(t, "wait", arguments{"for": channel, "cursor": third.Cursor})
 		_, err := h.As("alice").Channels.UpdateChannel(t.Context(), closing(channel))
 		require.NoError(t, err)
 		require.Equal(t, "CHANNEL_CLOSED", within(t, came).Refused)
@@ -233,9 +233,9 @@ func TestWaitForAMessageGivesWhatFollowsInItsThread(t *testing.T) {
 		require.Equal(t, []string{"under"}, textsOf(first.Messages))
 		require.Equal(t, []string{"under"}, textsOf(alice.says(t, "wait", arguments{"for": root}).Messages), "what has followed is there at once")
 		bob.says(t, "send", arguments{"channel": channel, "text": "beside"})
-		require.Empty(t, alice.says(t, "wait", arguments{"for": root, "cursor": first.Next, "timeout_s": 0.05}).Messages)
+		require.Empty(t, alice.says(t, "wait", arguments{"for": root, "cursor": first.Cursor, "timeout_s": 0.05}).Messages)
 		bob.says(t, "send", arguments{"channel": channel, "text": "again", "thread": first.Messages[0].ID})
-		require.Equal(t, []string{"again"}, textsOf(alice.says(t, "wait", arguments{"for": root, "cursor": first.Next}).Messages))
+		require.Equal(t, []string{"again"}, textsOf(alice.says(t, "wait", arguments{"for": root, "cursor": first.Cursor}).Messages))
 	})
 }
 
@@ -248,16 +248,19 @@ func TestWaitForTheInboxGivesWhatWaitsAndThenWhatComes(t *testing.T) {
 		}
 		var all []string
 		cursor := ""
+		require.Empty(t, alice.says(t, "wait", arguments{"for": "inbox", "timeout_s": 0.05}).Messages, "what needs no answer ends no wait")
 		for len(all) < 12 {
-			page := alice.says(t, "wait", arguments{"for": "inbox", "cursor": cursor})
+			page := alice.says(t, "wait", arguments{"for": "inbox", "cursor": cursor, "all": true})
 			require.NotEmpty(t, page.Messages)
-			all, cursor = append(all, textsOf(page.Messages)...), page.Next
+			all, cursor = append(all, textsOf(page.Messages)...), page.Cursor
 		}
 		require.Len(t, all, 12)
-		came := alice.meanwhile(t, "wait", arguments{"for": "inbox", "cursor": cursor})
+		came := alice.meanwhile(t, "wait", arguments{"for": "inbox", "cursor": cursor, "all": true})
 		bob.says(t, "send", arguments{"channel": channel, "to": "alice", "text": "new"})
 		require.Equal(t, []string{"new"}, textsOf(within(t, came).Messages), "after what was shown, only what is new")
-		for _, wrong := range []string{"x", "x@", "x@-1", "@1x", "-1"} {
+		require.Equal(t, []string{"new"}, textsOf(alice.says(t, "inbox", arguments{}).Messages), "what it has shown the cursor of is read")
+		require.Equal(t, "INVALID_FIELD", alice.says(t, "wait", arguments{"for": channel, "all": true}).Refused)
+		for _, wrong := range []string{"x", "x@", "x@-1", "@1x", "-1", "17"} {
 			require.Equal(t, "INVALID_FIELD", alice.says(t, "wait", arguments{"for": "inbox", "cursor": wrong}).Refused, wrong)
 		}
 	})
@@ -281,8 +284,8 @@ func TestTheInboxGoesOnPastWhatWasRead(t *testing.T) {
 		page, err := alice.direct.Messages.GetInbox(t.Context(), &openintentv1.GetInboxRequest{})
 		require.NoError(t, err)
 		require.Empty(t, page.GetItems(), "a page of its own shows nothing")
+		require.Equal(t, []string{"waits"}, textsOf(alice.says(t, "wait", arguments{"for": "inbox", "all": true}).Messages))
 		require.Equal(t, []string{"waits"}, textsOf(alice.says(t, "inbox", arguments{}).Messages))
-		require.Equal(t, []string{"waits"}, textsOf(alice.says(t, "wait", arguments{"for": "inbox"}).Messages))
 	})
 }
 

@@ -122,7 +122,7 @@ func TestTheChartRunsTheProgramAsItIsMeantToBeRun(t *testing.T) {
 		for _, variable := range program.Env {
 			require.Contains(t, known, variable.Name)
 			switch variable.Name {
-			case "OPENINTENT_DATABASE_URL", "OPENINTENT_API_KEYS":
+			case "OPENINTENT_DATABASE_URL", "OPENINTENT_API_KEYS", "OPENINTENT_OIDC_CLIENT_SECRET":
 				require.Empty(t, variable.Value)
 				require.NotEmpty(t, variable.ValueFrom.Secret.Name, "secrets come from Secrets")
 				require.NotEmpty(t, variable.ValueFrom.Secret.Key)
@@ -164,6 +164,7 @@ func TestTheChartHasTheProgramsVersion(t *testing.T) {
 func TestTheChartKnowsEverySetting(t *testing.T) {
 	own := []string{
 		"settings-file", "http-addr", "grpc-addr", "admin-addr", "stop-timeout", "database-url", "api-keys", "api-keys-file", "tls-cert", "tls-key",
+		"oidc-client-secret",
 	}
 	var want []string
 	for _, flag := range settings() {

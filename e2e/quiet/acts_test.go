@@ -159,6 +159,9 @@ func (w *world) edit(t *rapid.T) {
 	})
 	if accepted(t, err) {
 		w.cause, m.at = cause{"edit", m.GetSender(), m.GetId()}, w.now
+		for _, s := range w.subscribers {
+			s.edited[m.GetId()] = s.summed[m.GetId()]
+		}
 	}
 }
 

@@ -26,6 +26,8 @@ type subscriber struct {
 	// have come that must be answered.
 	full, summed map[string]bool
 	due          map[string]time.Time
+	// edited are those that were edited after a digest. They may ask only later, when somebody else's claim has ended.
+	edited map[string]bool
 }
 
 // subscribe makes so many subscriptions of an agent to everything: with both windows, with one of them, and without any.
@@ -50,6 +52,7 @@ func (w *world) subscribe(t *rapid.T, agent string, count int) {
 		})
 		w.subscribers = append(w.subscribers, &subscriber{
 			Subscription: made, full: make(map[string]bool), summed: make(map[string]bool), due: make(map[string]time.Time),
+			edited: make(map[string]bool),
 		})
 	}
 }
@@ -101,7 +104,7 @@ func (w *world) hold(t *rapid.T, s *subscriber, m *said, asks *openintentv1.GetA
 	}
 	changed := w.cause.messageID == m.GetId()
 	claimed := w.cause == cause{"claim", s.GetSubscriberId(), m.GetId()}
-	if s.summed[m.GetId()] && changed && (w.cause.act == "edit" || claimed) {
+	if s.summed[m.GetId()] && (s.edited[m.GetId()] || claimed) {
 		w.reached["asks after its digest"]++
 		s.full[m.GetId()] = true // it was handed over already
 		return

@@ -123,6 +123,10 @@ func TestWrongFields(t *testing.T) {
 		add(channels, "options.turn_budget", `{"name":"x","options":{"turn_budget":`+bad+`}}`)
 		add(channel, "options.turn_budget", `{"options":{"turn_budget":`+bad+`}}`)
 	}
+	for _, bad := range []string{`1`, `1001`, `-1`, `2.5`, `"20"`, `[]`} {
+		add(channels, "options.conversation_budget", `{"name":"x","options":{"conversation_budget":`+bad+`}}`)
+		add(channel, "options.conversation_budget", `{"options":{"conversation_budget":`+bad+`}}`)
+	}
 	add(channels, "task_id", `{"name":"x","task_id":"nope"}`, `{"name":"x","task_id":5}`)
 	add(channels, "colour", `{"name":"x","colour":"red"}`)
 	add(channels, "options.colour", `{"name":"x","options":{"colour":"red"}}`)

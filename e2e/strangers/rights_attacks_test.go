@@ -73,8 +73,13 @@ var rightsAttacks = map[string]string{
 	"lets itself in":                       `{"channel_id":"{members_room}","members":["{mallory}"]}`,
 	"throws a member out":                  `{"channel_id":"{members_room}","agent_id":"bob"}`,
 	"deletes another's channel":            `{"channel_id":"{room}"}`,
-	"reads a closed intent's channel":      `{"channel_id":"{hidden_room}"}`,
-	"lists a closed intent's channels":     `{"intent_id":"{hidden_intent}"}`,
+
+	"lets a conversation go on":             `{"channel_id":"{room}"}`,
+	"lets a conversation of members go on":  `{"channel_id":"{members_room}","thread_id":"{members_message}"}`,
+	"lets a thread go on that there is not": `{"channel_id":"{room}","thread_id":"msg_01ARZ3NDEKTSV4RRFFQ69G5FAV"}`,
+
+	"reads a closed intent's channel":  `{"channel_id":"{hidden_room}"}`,
+	"lists a closed intent's channels": `{"intent_id":"{hidden_intent}"}`,
 
 	"reads a closed intent's channel by its address": `{"channel_id":"-","address":"{hidden_address}"}`,
 
@@ -129,6 +134,7 @@ var rightsAttacks = map[string]string{
 	"asks what a broadcast asks of another":   `{"channel_id":"{room}","message_id":"{broadcast}","agent_id":"bob"}`,
 	"disposes of another's message":           `{"channel_id":"{room}","message_id":"{notify}","disposition":"ignored"}`,
 	"says that another's model saw a message": `{"agent_id":"bob","message_ids":["{notify}"]}`,
+	"hands a message to another's model":      `{"agent_id":"bob","message_ids":["{notify}"]}`,
 	"edits another's message":                 `{"channel_id":"{room}","message_id":"{notify}","payload":{"text":"forged"}}`,
 	"edits another's broadcast":               `{"channel_id":"{room}","message_id":"{broadcast}","payload":{"text":"forged"}}`,
 	"edits it in its sender's name":           `{"channel_id":"{room}","message_id":"{notify}","payload":{"text":"forged"},"agent_id":"alice"}`,
@@ -172,9 +178,18 @@ var rightsAttacks = map[string]string{
 	"drains another":                `{"agent_id":"bob","status":"draining"}`,
 	"deregisters another":           `{"agent_id":"bob"}`,
 
-	"refuses a sender for another":       `{"agent_id":"bob","sender":"alice"}`,
-	"lets itself write to another again": `{"agent_id":"bob","sender":"{mallory}"}`,
-	"lists whom another refuses":         `{"agent_id":"bob"}`,
+	"refuses a sender for another":                    `{"agent_id":"bob","sender":"alice"}`,
+	"lets itself write to another again":              `{"agent_id":"bob","sender":"{mallory}"}`,
+	"probes another":                                  `{"agent_id":"bob"}`,
+	"probes an agent without a record":                `{"agent_id":"erin"}`,
+	"confirms a probe of another":                     `{"agent_id":"bob","probe_id":"probe_x"}`,
+	"asks for the reach of an agent without a record": `{"agent_id":"erin"}`,
+	"sets another's contacts":                         `{"agent_id":"bob","contacts":[{"kind":"webhook","address":"https://example.com/"}]}`,
+	"removes another's contacts":                      `{"agent_id":"bob"}`,
+	"lists another's contacts":                        `{"agent_id":"bob"}`,
+	"proves a contact of another":                     `{"agent_id":"bob","contact_id":"cont_x","code":"12345678"}`,
+	"has a code sent to another":                      `{"agent_id":"bob","contact_id":"cont_x"}`,
+	"lists whom another refuses":                      `{"agent_id":"bob"}`,
 
 	"invites itself":                     `{"channel_id":"{members_room}","agents":["guest-mallory"]}`,
 	"invites to a closed intent":         `{"channel_id":"{hidden_room}"}`,
@@ -189,4 +204,5 @@ var rightsAttacks = map[string]string{
 	"asks whether there is a key":        `{"key_id":"key_01M7YCHKJ11MAM2FWJ1DX9NJHS"}`,
 	"revokes another's key":              `{"key_id":"{key}"}`,
 	"gets a new secret of another's key": `{"key_id":"{key}"}`,
+	"asks how the server does":           `{}`,
 }

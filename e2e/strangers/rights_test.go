@@ -143,6 +143,7 @@ func (w *world) makeRights(t *testing.T) {
 	issued.Decode(t, &made)
 	w.places["key"] = made.Key.ID
 	w.places["invite"] = w.invites(t, "members_room", `{"label":"`+secret+`"}`).Invite.ID
+	require.Equal(t, 200, w.do(t, "erin", "GET", "/v1/whoami", "").Status) // was here, and has no record
 }
 
 // sights returns what each caller of the server may see of everything in it.

@@ -21,15 +21,19 @@ import (
 // about them. Every other call of the contract must refuse what lies outside of a key's scope.
 var withoutPlace = []string{
 	"IntentService/CreateIntent", "IntentService/OpenIntent", "IntentService/ListIntents", "EventService/ListTraceEvents",
-	"MessageService/GetInbox", "MessageService/MarkInboxRead", "AttentionService/MarkSurfaced", "ObligationService/ListObligations",
+	"MessageService/GetInbox", "MessageService/MarkInboxRead", "AttentionService/MarkSurfaced", "AttentionService/HandOver", "ObligationService/ListObligations",
 	"AgentService/WhoAmI", "AgentService/RegisterAgent", "AgentService/UpsertAgent", "AgentService/GetAgent", "AgentService/ListAgents",
 	"AgentService/UpdateAgentStatus", "AgentService/Heartbeat", "AgentService/DeregisterAgent",
-	"AgentService/RefuseSender", "AgentService/AllowSender", "AgentService/ListRefusedSenders",
+	"AgentService/RefuseSender", "AgentService/AllowSender", "AgentService/ListRefusedSenders", "ReachService/GetReach",
+	"ReachService/ProbeAgent", "ReachService/ConfirmProbe",
+	"ContactService/SetContacts", "ContactService/ListContacts", "ContactService/ProveContact", "ContactService/SendContactCode",
+	"ContactService/GetWebPushKey",
 	"SubscriptionService/GetSubscription", "SubscriptionService/UpdateSubscription", "SubscriptionService/DeleteSubscription",
 	"SubscriptionService/StreamDeliveries",
 	"SubscriptionService/FetchDeliveries", "SubscriptionService/AcknowledgeDeliveries",
 	"ExperimentalService/StreamAcknowledgements", "SubscriptionService/ListDeadLetters", "SubscriptionService/RedriveDeadLetters",
-	"KeyService/CreateKey", "KeyService/ListKeys", "KeyService/GetKey", "KeyService/RevokeKey", "KeyService/RotateKey",
+	"ExchangeService/Exchange", // each of its requests is kept to the scope by itself
+	"KeyService/CreateKey", "KeyService/ListKeys", "KeyService/GetKey", "KeyService/RevokeKey", "KeyService/RotateKey", "ServerService/GetServer",
 }
 
 // placeFields are the fields of requests that name places, with the world's names of such places outside of the scopes.
@@ -187,6 +191,11 @@ func TestAScopedKeySeesOnlyWhatLiesInItsScope(t *testing.T) {
 		require.Contains(t, look(channel, "/v1/agents"), "bob")
 		require.Contains(t, look(channel, "/v1/agents/bob"), "bob")
 		notFound("AGENT_NOT_FOUND").check(t, w.With(channel.Secret, "").REST(t, "GET", "/v1/agents/gone", ""))
+		require.Contains(t, look(channel, "/v1/agents/bob/reach"), `"waiting"`)
+		require.Contains(t, look(intent, "/v1/agents/gone/reach"), `"level"`)
+		for _, hidden := range []string{"gone", "alice", "never"} {
+			notFound("AGENT_NOT_FOUND").check(t, w.With(channel.Secret, "").REST(t, "GET", "/v1/agents/"+hidden+"/reach", ""))
+		}
 
 		event := w.do(t, "alice", "POST", "/v1/intents/{intent}/events", `{"event_type":"comment"}`,
 			"traceparent", "00-11111111111111111111111111111111-2222222222222222-01")

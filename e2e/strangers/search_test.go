@@ -41,6 +41,9 @@ func TestASearchFindsOnlyWhatTheCallerMaySee(t *testing.T) {
 		require.Empty(t, hidden.GetMessages())
 		require.Empty(t, absent.GetMessages())
 		require.Equal(t, absent.NextCursor, hidden.NextCursor)
+		require.NotNil(t, hidden.GetCompleteThrough())
+		require.Nil(t, hidden.GetCompleteFrom())
+		require.Zero(t, hidden.GetMessagesLeft())
 	})
 }
 

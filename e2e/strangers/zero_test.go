@@ -30,6 +30,9 @@ func TestNoTextHasTheZeroCharacter(t *testing.T) {
 		before := w.ledger(t)
 		seen := make(map[string]bool)
 		for method := range methods() {
+			if method.Parent().Name() == "ExchangeService" {
+				continue // it refuses each of its requests by itself, as the request's own call does (e2e/exchange)
+			}
 			for _, planted := range plant(w.usual(t, method)) {
 				seen[string(method.Name())] = true
 				err := w.invoke(t, method, planted.request)

@@ -35,6 +35,8 @@ const (
 	Broken Kind = "broken chain"
 	// Stalled is a send that took long although its replica and the database were well.
 	Stalled Kind = "stalled"
+	// Unreached is an agent that was called live although nobody could be offered its messages.
+	Unreached Kind = "unreached"
 	// Problem is a failure that no client should have met.
 	Problem Kind = "problem"
 )
@@ -67,6 +69,7 @@ func Check(h *History) []Finding {
 	}
 	c.checkLogs()
 	c.checkStalls()
+	c.checkReach()
 	return c.findings
 }
 

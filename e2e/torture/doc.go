@@ -20,6 +20,7 @@
 //   - an answer belongs to its question, and an accepted answer reaches the asker;
 //   - a send is stored at most once, and not at all if it was refused;
 //   - an audited message is in the log once, and the log's chain is intact;
+//   - thirty seconds after an agent has gone, no replica calls it live by a stream;
 //   - a send does not take longer because another replica is frozen, or because one key floods.
 //
 // At the end the rows of the database must keep the rules of `openintent check`, too.

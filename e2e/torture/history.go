@@ -24,6 +24,9 @@ type History struct {
 	// Timings contains sends that should be on time whatever happens elsewhere. Disturbances excuse some of them.
 	Timings      []Timing
 	Disturbances []Disturbance
+	// Stays are the times in which agents that come and go were there, and Sightings the times at which a replica called one of them live.
+	Stays     []Stay
+	Sightings []Sighting
 	// Freezes contains the times in which a replica stood still without noticing it.
 	Freezes []Span
 	// Problems describes failures that no client should have met.

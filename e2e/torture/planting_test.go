@@ -207,6 +207,22 @@ func ofLog(put func(log *Log, index int)) func(*History, func(string, int) int) 
 	}
 }
 
+// outstay makes a sighting of an agent come too late after its last stay before it.
+func outstay(h *History, draw func(string, int) int) bool {
+	if len(h.Sightings) == 0 {
+		return false
+	}
+	late := &h.Sightings[draw("late sighting", len(h.Sightings))]
+	h.Stays = slices.DeleteFunc(h.Stays, func(s Stay) bool { return s.Agent == late.Agent && s.From > late.Began })
+	for _, stay := range h.Stays {
+		if stay.Agent == late.Agent {
+			late.Began = max(late.Began, stay.To+goneWithin+1)
+		}
+	}
+	late.Ended = late.Began
+	return true
+}
+
 // stall makes a send slow at a replica that was well while another replica was disturbed.
 func stall(h *History, draw func(string, int) int) bool {
 	var on []int

@@ -92,6 +92,7 @@ func of(guarantee Guarantee) func(*History, spot) bool {
 // plants are the faults that the checker must find.
 var plants = []plant{
 	{"a send that a frozen replica elsewhere held up", Stalled, stall},
+	{"an agent that is called live long after it has gone", Unreached, outstay},
 	{"a message that a stream lost", Lost, lose(Once)},
 	{"a message that a subscription lost", Lost, lose(AtLeastOnce)},
 	{"a message that a webhook lost", Lost, lose(InOrder)},

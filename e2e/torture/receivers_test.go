@@ -172,6 +172,11 @@ func (w *world) startReceivers(ctx context.Context) {
 			w.followChannel(ctx, answerer, at)
 		}
 	}
+	if !w.plain {
+		for _, agent := range comerNames() {
+			w.comeAndGo(ctx, agent)
+		}
+	}
 	accepted := make(chan struct{})
 	go func() {
 		w.accepted.Wait()

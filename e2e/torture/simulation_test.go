@@ -81,6 +81,7 @@ func simulate(steps int, draw func(what string, n int) int) *History {
 	}
 	s.finish()
 	s.time(steps)
+	s.stay(steps)
 	return s.history
 }
 
@@ -94,6 +95,20 @@ func (s *simulation) time(count int) {
 			s.history.Disturbances = append(s.history.Disturbances, Disturbance{replica, timing.Began - recovery, timing.Began - 1})
 		}
 		s.history.Timings = append(s.history.Timings, timing)
+	}
+}
+
+// stay lets an agent come and go, and calls it live while it is there, and for a while after that.
+func (s *simulation) stay(count int) {
+	at := time.Duration(0)
+	for range count {
+		at += time.Duration(s.draw("away", 100)) * time.Second
+		stay := Stay{Agent: "ann", From: at, To: at + time.Duration(s.draw("stay", 60))*time.Second}
+		s.history.Stays = append(s.history.Stays, stay)
+		seen := stay.From + time.Duration(s.draw("seen", int((stay.To+goneWithin-stay.From)/time.Second)+1))*time.Second
+		answered := seen + time.Duration(s.draw("answered", 20))*time.Second
+		s.history.Sightings = append(s.history.Sightings, Sighting{s.draw("replica", 3), "ann", seen, answered})
+		at = stay.To
 	}
 }
 

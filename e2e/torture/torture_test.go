@@ -50,9 +50,10 @@ func TestNothingIsLostUnderTorture(t *testing.T) {
 		c.run(breaking)
 	})
 
+	w.awaitGone()
 	var findings []Finding
 	w.change(func(h *History) { findings = Check(h) }) // a webhook may still be posted once more
-	t.Logf("\n%s\n%s\n%s\n%s", w.report(), w.slowest(), w.transports(), c.report())
+	t.Logf("\n%s\n%s\n%s\n%s\n%s", w.report(), w.slowest(), w.sightings(), w.transports(), c.report())
 	tell(t, findings)
 	harness.RequireWhole(t, url)
 }
@@ -74,6 +75,9 @@ func (w *world) live(do func(ctx context.Context)) {
 	}()
 	w.startSenders(sending)
 	w.startTiming(sending)
+	if !w.plain {
+		w.startLooking(sending)
+	}
 	do(w.t.Context())
 
 	close(w.stopping)

@@ -76,7 +76,7 @@ func numbered(name string, count int) (names []string) {
 const answerer = "answerer"
 
 func participants() []string {
-	return slices.Concat([]string{anna, bert, carl, rude, answerer}, senderNames(), askerNames(), solverNames())
+	return slices.Concat([]string{anna, bert, carl, rude, answerer}, senderNames(), askerNames(), solverNames(), comerNames())
 }
 
 func members() []string {
@@ -160,7 +160,9 @@ func registration(agent, role string) *openintentv1.RegisterAgentRequest {
 func (w *world) open(operator *harness.Caller, intent, name string, explicit, audited bool) {
 	request := &openintentv1.CreateChannelRequest{
 		IntentId: intent, Name: name,
-		Options: &openintentv1.ChannelOptions{Audit: &audited, MaxMessages: proto.Int64(10_000_000)},
+		Options: &openintentv1.ChannelOptions{
+			Audit: &audited, MaxMessages: proto.Int64(10_000_000), ConversationBudget: proto.Int64(0), // they talk by chance, and for long
+		},
 	}
 	if explicit {
 		request.MemberPolicy, request.Members = openintentv1.MemberPolicy_MEMBER_POLICY_EXPLICIT.Enum(), members()

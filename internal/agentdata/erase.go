@@ -6,10 +6,13 @@ import (
 	"fmt"
 
 	"openintent/agents"
+	"openintent/contacts"
 	"openintent/internal/caller"
 	"openintent/internal/database"
 	"openintent/messaging"
+	"openintent/reach"
 	"openintent/search"
+	"openintent/sessions"
 	"openintent/subscriptions"
 )
 
@@ -18,6 +21,8 @@ const (
 	record     = "agents"
 	contents   = "messages"
 	delivering = "subscriptions"
+	heard      = "agent_reach"
+	signedIn   = "console_sessions"
 )
 
 // ErrUnknown refuses an agent that the database does not know.
@@ -41,8 +46,6 @@ type Report struct {
 	Audited []messaging.ErasedChannel
 	// Keys are the API keys of the database that name the agent and are not revoked.
 	Keys []string
-	// IndexBehind is true if the index of search still has words of what was erased, because a server is busy with much else.
-	IndexBehind bool
 }
 
 type eraser struct {
@@ -88,6 +91,28 @@ func (e *eraser) erase(ctx context.Context, found *survey) error {
 	if err := e.Messaging.FinishDepartures(ctx, e.agentID); err != nil {
 		return err
 	}
+	reached, err := contacts.Erase(ctx, e.DB, e.agentID)
+	if err != nil {
+		return fmt.Errorf("erasing contacts: %w", err)
+	}
+	for table, rows := range reached {
+		if rows > 0 {
+			e.report.Erased[table] = rows
+		}
+	}
+	rows, err := reach.Erase(ctx, e.DB, e.agentID)
+	if err != nil {
+		return err
+	}
+	if rows > 0 {
+		e.report.Erased[heard] = rows
+	}
+	if rows, err = sessions.Erase(ctx, e.DB, e.agentID); err != nil {
+		return err
+	}
+	if rows > 0 {
+		e.report.Erased[signedIn] = rows
+	}
 	for _, intentNo := range found.intents[contents] {
 		if err := e.Messaging.EraseSent(ctx, intentNo, e.agentID, e.note); err != nil {
 			return fmt.Errorf("erasing contents: %w", err)
@@ -115,11 +140,9 @@ func (e *eraser) erase(ctx context.Context, found *survey) error {
 		}
 	}
 	if found.indexed {
-		forgotten, err := e.Search.Forget(ctx, found.intents[contents])
-		if err != nil {
+		if err := e.Search.Forget(ctx, e.agentID, found.intents[contents]); err != nil {
 			return fmt.Errorf("erasing words of the index: %w", err)
 		}
-		e.report.IndexBehind = !forgotten
 	}
 	return e.DB.Rewrite(ctx)
 }

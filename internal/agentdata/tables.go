@@ -68,15 +68,49 @@ var Tables = []Table{
 		Stays:  "id, role and times: the time of its departure makes earlier memberships and requests void",
 	},
 	{
+		Name: "agent_reach", Of: ofAgent, Columns: "agent_id heard_at:time offered_at:time surfaced_at:time surfaces_in:json",
+		Erased: "when it was heard, handed messages and showed them",
+	},
+	{
+		Name: "agent_paths", Of: ofAgent, Columns: "agent_id kind replica since:time proven_at:time asked:bool",
+		Stays: "as long as its connections are open",
+	},
+	{
+		Name: "contacts", Of: ofAgent,
+		Columns: "agent_id id place:number kind made_by_key created_at:time code_until:time code_attempts:number proved_at:time" +
+			" failing_since:time off_at:time last_problem",
+		Hidden: "address code_digest", Erased: "its contacts, with their addresses",
+	},
+	{
+		Name: "contact_codes", Of: ofAgent, Columns: "code_no:number agent_id contact_id key_id sent_at:time",
+		Erased: "which codes were sent to its contacts in the last hour",
+	},
+	{
+		Name: "contact_looks", Of: ofAgent, Columns: "agent_id look_at:time version:number", Erased: "when somebody looks at what waits for it",
+	},
+	{
+		Name: "contact_calls", Of: "x.agent_id = ? OR x.sender = ?",
+		Columns: "agent_id sender position:number sent_at:time stranger:bool began_at:time step:number", Hidden: "intent_no",
+		Erased: "of which message of whom its contacts were last told, and whose contacts were told of its own",
+	},
+	{
+		Name: "contact_posts", Of: ofAgent,
+		Columns: "post_no:number agent_id contact_id key_id position:number pointer:json attempts:number due_at:time made_at:time",
+		Hidden:  "intent_no", Erased: "what was to be sent to its contacts",
+	},
+	{Name: "web_push_keys", Stays: "the keys with which the servers sign pushes to browsers"},
+	{Name: "replicas", Stays: "which servers have connections of agents"},
+	{
 		Name: "refusals", Of: "x.agent_id = ? OR x.sender = ?", Columns: "agent_id sender created_at:time",
 		Stays: "its own go with its record; those of others say which senders they refuse",
 	},
 	{
 		Name: "channels", Of: "x.created_by = ?",
 		Columns: "id name task_id created_by policy audit:bool ttl_seconds:number max_messages:number created_at:time closed_at:time" +
-			" deleted_at:time opened_through:number history turn_budget:number address made_by_key",
+			" deleted_at:time opened_through:number history turn_budget:number address made_by_key conversation_budget:number",
 		Hidden: "intent_no channel_no", Stays: sharedWork,
 	},
+	{Name: "conversation_brakes", Stays: "where agents were braked lately, and where somebody lifted that; they go within an hour"},
 	{Name: "channel_heads", Stays: "how many messages each channel has"},
 	{Name: "channel_addresses", Stays: "addresses that the server drew"},
 	{
@@ -90,7 +124,7 @@ var Tables = []Table{
 	{
 		Name: "messages", Of: "x.sender = ? OR x.target = ?",
 		Columns: "position:number ordinal:number id sender target message_type correlation_position:number correlation_id payload:json" +
-			" metadata:json created_at:time expires_at:time read_at:time ended_at:time thread_position:number conversation:json thread_id",
+			" metadata:json created_at:time expires_at:time read_at:time ended_at:time thread_position:number conversation:json thread_id turn:number",
 		Hidden: "intent_no channel_no", Erased: "the contents of those that it sent",
 		Stays: "ids, places and times, and the contents of those that others sent to it",
 	},
@@ -136,8 +170,8 @@ var Tables = []Table{
 	},
 	{
 		Name: "dispositions", Of: ofAgent,
-		Columns: "position:number agent_id surfaced_at:time disposition reason until_at:time disposed_at:time changes:number",
-		Hidden:  "intent_no", Erased: "which messages its model saw, what it did with them, and why", change: removal(ofAgent, "position"),
+		Columns: "position:number agent_id surfaced_at:time disposition reason until_at:time disposed_at:time changes:number handed_at:time",
+		Hidden:  "intent_no", Erased: "which messages its model was given and saw, what it did with them, and why", change: removal(ofAgent, "position"),
 	},
 	{
 		Name: "annotations", Of: ofAgent,
@@ -214,6 +248,16 @@ var Tables = []Table{
 		Name: "guests", Of: ofAgent, Columns: "agent_id key_id place:number joined_at:time",
 		Stays: "the name of a guest belongs to its invite for ever",
 	},
+	{
+		Name: "console_sessions", Of: ofAgent, Columns: "agent_id human:bool key_id created_at:time used_at:time code_until:time",
+		Hidden: "session_id secret_digest key_check", Erased: "who is signed in as it at the console",
+	},
+	{
+		Name: "console_tokens", Of: "EXISTS (SELECT 1 FROM console_sessions s WHERE s.session_id = x.session_id AND s.agent_id = ?)",
+		Columns: "issuer subject agents:json roles:json accepted_until:time renewing_at:time", Hidden: "session_id refresh_token",
+		Stays: "they go with the sessions",
+	},
+	{Name: "console_state", Stays: "what cookies are signed with"},
 	{Name: "search_words", Stays: wordIndex},
 	{Name: "search_words_config", Stays: wordIndex},
 	{Name: "search_words_data", Stays: wordIndex},
@@ -221,6 +265,8 @@ var Tables = []Table{
 	{Name: "search_words_idx", Stays: wordIndex},
 	{Name: "search_documents", Stays: "which messages are in the index"},
 	{Name: "search_cursors", Stays: "how far the index is"},
+	{Name: "search_holes", Stays: "what the index lacks of a log"},
+	{Name: "search_keepers", Stays: "which key has searched which intent, for seven days"},
 	{Name: "search_removals", Stays: "which messages the index has to remove"},
 	{Name: "search_state", Stays: "which version the index has"},
 	{Name: "goose_db_version", Stays: book},

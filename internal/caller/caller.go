@@ -49,6 +49,8 @@ type Caller struct {
 	ReadOnly bool
 	// Human is true for the key of a person, who has one agent's name.
 	Human bool
+	// Relayed is true for a call that a program makes for a model: it came through a door, or says that `openintent wake` or a door makes it.
+	Relayed bool
 	// Quota bounds what the key may send; nil means no bound.
 	Quota *Quota
 	// Account pays for what the call stores; nil for a call that stores nothing of its caller's, or is not bounded.
@@ -72,6 +74,9 @@ func (c Caller) ActAs(field, named string) (string, error) {
 	return "", fault.New(fault.Denied, "SENDER_MISMATCH",
 		"%s must be the calling agent; leave it out or call as that agent.", field)
 }
+
+// SpeaksAsHuman reports whether what the caller sends is a person's word: the key is a person's, and the call came straight from that person.
+func (c Caller) SpeaksAsHuman() bool { return c.Human && !c.Relayed }
 
 // Owns reports whether the caller speaks for the agent, because it is the agent itself, a key bound to it, or the operator.
 func (c Caller) Owns(agent string) bool {

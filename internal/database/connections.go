@@ -6,7 +6,7 @@ import (
 )
 
 // Connections are how many connections a DB opens at most; a zero means the default. In addition, Ping has one and, on
-// PostgreSQL, the Lane has one, a Notifier has two, InTurn has one, and the watch has one to each host that the URL names, if it
+// PostgreSQL, the Lane has one, a Notifier has two, ByLeader has one, and the watch has one to each host that the URL names, if it
 // names several.
 type Connections struct {
 	// Write are for Write; the default is 8. SQLite always has one writer.

@@ -39,7 +39,7 @@ type postgresServer struct {
 	waiting       waitingPlaces // among the connections for writing
 	lost          atomic.Int64  // when a connection was last found to be lost, in Unix nanoseconds
 	readOnly      atomic.Int64  // when a write last met a read-only session, in Unix nanoseconds
-	turns         postgresTurns
+	leader        postgresLeader
 	watch         *primaryWatch // nil unless the URL names several hosts
 	texts         statementTexts
 }
@@ -63,7 +63,7 @@ func openPostgres(ctx context.Context, cfg Config) (dialect, error) {
 
 func connectPostgres(ctx context.Context, cfg Config, config *pgx.ConnConfig) (dialect, error) {
 	most := cfg.Connections.orDefaults(PostgreSQL)
-	p := &postgresServer{config: config, waiting: newWaitingPlaces(most.Write), turns: postgresTurns{patience: turnPatience}}
+	p := &postgresServer{config: config, waiting: newWaitingPlaces(most.Write), leader: postgresLeader{patience: leaderPatience}}
 	p.watch = newPrimaryWatch(config, targetOf(cfg.URL), cfg.logger(), p.suspectAll)
 	config.ValidateConnect = p.watch.refusing(config.ValidateConnect)
 	readConfig := config.Copy()
@@ -272,7 +272,7 @@ func array[T any](list []T) pgtype.Array[T] {
 
 func (p *postgresServer) close(ctx context.Context) error {
 	p.watch.end()
-	p.turns.close()
+	p.leader.close()
 	var errs []error
 	for _, pool := range []*postgresPool{p.heavy, p.ping, p.reads, p.writes, p.lane} {
 		pool.gate.close(ctx)

@@ -32,7 +32,7 @@
 // The two engines differ only in the two implementations of dialect. No other package imports a driver.
 //
 // Several replicas may work on one PostgreSQL database. A Notifier sends notices of what happened to the other replicas, and
-// receives theirs. InTurn lets only one replica do work that every replica would do. On SQLite there is only one process, so
+// receives theirs. ByLeader lets only one replica, the leader, do work that every replica would do. On SQLite there is only one process, so
 // neither has anything to do. A replica that is alone on PostgreSQL sends no notices.
 //
 //	Write --> AfterCommit --> Tell --> [pending, bounded] --> NOTIFY ==> LISTEN --> Heard, or Unheard: look at everything
@@ -108,7 +108,7 @@
 // begins again, when a sender works again after it had to drop notices, and when a replica that was alone, and therefore sent
 // no notices, learns that another one has come.
 //
-// A replica that stops, dies or hangs loses its turns to the others: immediately if its connection ends, and otherwise after
-// half a minute. Notifications and turns each need a session that belongs to them alone. A proxy that shares sessions between
+// A leader that stops, dies or hangs is followed by another replica: immediately if its connection ends, and otherwise after
+// half a minute. Notifications and leaders each need a session that belongs to them alone. A proxy that shares sessions between
 // clients does not provide this.
 package database

@@ -115,6 +115,19 @@ func isEnded(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
+// endedBy returns the context's end if that explains the error. Once a context has ended, SQLite calls its statements interrupted, and the
+// driver of PostgreSQL calls the connection bad that it gave up for it. endedBy returns any other error as it is.
+func endedBy(ctx context.Context, err error) error {
+	ended := ctx.Err()
+	if ended == nil || IsCommitUnknown(err) {
+		return err
+	}
+	if sqliteCode(err) == codes.SQLITE_INTERRUPT || isLost(err) {
+		return ended
+	}
+	return err
+}
+
 // isLost reports whether a connection could not be made or is no longer usable, for another reason than the caller's context.
 func isLost(err error) bool {
 	if err == nil || isEnded(err) {

@@ -56,6 +56,27 @@ func TestErrorsOfRows(t *testing.T) {
 	})
 }
 
+// The driver gives a connection up when its caller goes, and may call it bad then. To the caller it is their own end, not an outage.
+func TestALostConnectionOfACallerWhoHasGoneIsTheirEnd(t *testing.T) {
+	each(t, nil, func(t *testing.T, db *database.DB) {
+		for name, run := range map[string]func(context.Context, func(*database.Tx) error) error{
+			"Read": db.Read, "Write": db.Write,
+			"ReadFor": func(ctx context.Context, fn func(*database.Tx) error) error { return db.ReadFor(ctx, me, fn) },
+		} {
+			require.ErrorIs(t, run(t.Context(), func(*database.Tx) error { return databasetest.ErrInjected }), databasetest.ErrInjected, name)
+			ctx, cancel := context.WithCancel(t.Context())
+			err := run(ctx, func(*database.Tx) error {
+				cancel()
+				return databasetest.ErrInjected
+			})
+			require.ErrorIs(t, err, context.Canceled, name)
+			require.False(t, database.IsUnavailable(err), name)
+			err = run(ctx, func(*database.Tx) error { return databasetest.ErrInjected })
+			require.ErrorIs(t, err, context.Canceled, "%s, gone before it began", name)
+		}
+	})
+}
+
 func TestErrorsOfOthers(t *testing.T) {
 	require.True(t, database.IsUnavailable(databasetest.ErrInjected))
 	for _, err := range []error{nil, errors.New("other"), context.Canceled, context.DeadlineExceeded, sql.ErrNoRows,

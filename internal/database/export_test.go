@@ -61,10 +61,10 @@ func (db *DB) FreePlaces() (writers, readers, heavy int) {
 	return db.FreeWriters(), readers, heavy
 }
 
-// SetTurnPatience changes how long a replica keeps its turns without asking, on a PostgreSQL database. It takes effect with the
-// next session for turns.
-func (db *DB) SetTurnPatience(patience time.Duration) {
-	db.dialect.(*postgresServer).turns.patience = patience
+// SetLeaderPatience changes how long a replica leads without asking, on a PostgreSQL database. It takes effect with the
+// next session of the leader.
+func (db *DB) SetLeaderPatience(patience time.Duration) {
+	db.dialect.(*postgresServer).leader.patience = patience
 }
 
 // SetCommitPatience changes how long a caller waits for a commit.

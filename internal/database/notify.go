@@ -76,8 +76,8 @@ type Notifier struct {
 type replicated interface {
 	// connectNotices makes a separate connection for notifications.
 	connectNotices(ctx context.Context) (noticeConnection, error)
-	// turn reports whether this process has the turn for the named work. Only one process has it at any time.
-	turn(ctx context.Context, name string) (ours bool, err error)
+	// leads reports whether this process leads the named work. Only one process does at any time.
+	leads(ctx context.Context, name string) (ours bool, err error)
 }
 
 // noticeConnection is a connection for notifications. After an error it cannot be used any more.

@@ -38,7 +38,7 @@ func (s *stage) connectNotices(context.Context) (noticeConnection, error) {
 	return stageConnection{s}, nil
 }
 
-func (s *stage) turn(context.Context, string) (bool, error) { return true, nil }
+func (s *stage) leads(context.Context, string) (bool, error) { return true, nil }
 
 func (s *stage) counts() (connected, open int) {
 	s.mutex.Lock()

@@ -189,10 +189,10 @@ func TestRolledBackTransactionsTellNothing(t *testing.T) {
 	require.Equal(t, []string{"rolled back: false"}, two.hears(t, 1))
 }
 
-// turnOf runs work in turn on a replica, and reports whether the replica did the work.
-func turnOf(t *testing.T, db *database.DB, name string) (worked bool) {
+// leads runs work on a replica if that leads, and reports whether the replica did the work.
+func leads(t *testing.T, db *database.DB, name string) (worked bool) {
 	t.Helper()
-	err := db.InTurn(name, func(context.Context) error {
+	err := db.ByLeader(name, func(context.Context) error {
 		worked = true
 		return nil
 	})(t.Context())
@@ -200,58 +200,58 @@ func turnOf(t *testing.T, db *database.DB, name string) (worked bool) {
 	return worked
 }
 
-func TestOneReplicaHasTheTurn(t *testing.T) {
+func TestOneReplicaLeads(t *testing.T) {
 	url := databasetest.BlankURL(t, database.PostgreSQL)
 	one, two := openServer(t, database.Config{URL: url}), openServer(t, database.Config{URL: url})
 	for range 3 {
-		require.True(t, turnOf(t, one, "sweep"))
-		require.False(t, turnOf(t, two, "sweep"))
-		require.True(t, turnOf(t, two, "another sweep"))
-		require.False(t, turnOf(t, one, "another sweep"))
+		require.True(t, leads(t, one, "sweep"))
+		require.False(t, leads(t, two, "sweep"))
+		require.True(t, leads(t, two, "another sweep"))
+		require.False(t, leads(t, one, "another sweep"))
 	}
 	require.NoError(t, one.Write(t.Context(), func(tx *database.Tx) error {
 		return tx.Pipeline(database.Statement{SQL: "CREATE SCHEMA elsewhere"})
 	}))
 	elsewhere := openServer(t, database.Config{URL: url}, "search_path", "elsewhere")
-	require.True(t, turnOf(t, elsewhere, "sweep"), "a program in another schema has turns of its own")
+	require.True(t, leads(t, elsewhere, "sweep"), "a program in another schema has leaders of its own")
 	require.NoError(t, one.Close())
-	require.Eventually(t, func() bool { return turnOf(t, two, "sweep") }, patience, time.Millisecond, "the other replica takes over")
-	err := one.InTurn("sweep", func(context.Context) error { return nil })(t.Context())
+	require.Eventually(t, func() bool { return leads(t, two, "sweep") }, patience, time.Millisecond, "the other replica takes over")
+	err := one.ByLeader("sweep", func(context.Context) error { return nil })(t.Context())
 	require.True(t, database.IsUnavailable(err), "%v", err)
 }
 
 // Replicas that lost their connections take part again, and one of them works.
-func TestTurnsOutliveLostConnections(t *testing.T) {
+func TestALeaderOutlivesLostConnections(t *testing.T) {
 	url := databasetest.BlankURL(t, database.PostgreSQL)
 	one, two := openServer(t, database.Config{URL: url}), openServer(t, database.Config{URL: url})
-	require.True(t, turnOf(t, one, "sweep"))
-	require.False(t, turnOf(t, two, "sweep"))
+	require.True(t, leads(t, one, "sweep"))
+	require.False(t, leads(t, two, "sweep"))
 	require.NotZero(t, databasetest.KillConnections(t, url))
-	require.True(t, turnOf(t, two, "sweep"), "the first replica has not asked again")
-	require.False(t, turnOf(t, one, "sweep"))
+	require.True(t, leads(t, two, "sweep"), "the first replica has not asked again")
+	require.False(t, leads(t, one, "sweep"))
 }
 
-// A replica that hangs does not keep its turn.
-func TestTurnPassesFromAReplicaThatHangs(t *testing.T) {
+// A replica that hangs leads no more.
+func TestAnotherReplicaFollowsALeaderThatHangs(t *testing.T) {
 	url := databasetest.BlankURL(t, database.PostgreSQL)
 	one, two := openServer(t, database.Config{URL: url}), openServer(t, database.Config{URL: url})
-	one.SetTurnPatience(50 * time.Millisecond)
-	// On a busy machine the session may end before the turn is asked for.
+	one.SetLeaderPatience(50 * time.Millisecond)
+	// On a busy machine the session may end before it is asked for.
 	require.Eventually(t, func() bool {
 		worked := false
-		err := one.InTurn("sweep", func(context.Context) error {
+		err := one.ByLeader("sweep", func(context.Context) error {
 			worked = true
 			return nil
 		})(t.Context())
 		return err == nil && worked
 	}, patience, 5*time.Millisecond)
-	require.Eventually(t, func() bool { return turnOf(t, two, "sweep") }, patience, 5*time.Millisecond)
-	one.SetTurnPatience(patience)
-	require.False(t, turnOf(t, one, "sweep"), "the other replica has the turn now")
+	require.Eventually(t, func() bool { return leads(t, two, "sweep") }, patience, 5*time.Millisecond)
+	one.SetLeaderPatience(patience)
+	require.False(t, leads(t, one, "sweep"), "the other replica leads now")
 }
 
-func TestSQLiteAlwaysHasTheTurn(t *testing.T) {
+func TestSQLiteAlwaysLeads(t *testing.T) {
 	db := openScratch(t, database.Config{URL: databasetest.BlankURL(t, database.SQLite)})
-	require.True(t, turnOf(t, db, "sweep"))
-	require.True(t, turnOf(t, db, "sweep"))
+	require.True(t, leads(t, db, "sweep"))
+	require.True(t, leads(t, db, "sweep"))
 }

@@ -99,7 +99,7 @@ func TestCloseLeavesNoGoroutines(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, db.Ping(t.Context()))
 			require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error { return tx.Gorm().Exec("SELECT 1").Error }))
-			require.True(t, turnOf(t, db, "sweep"))
+			require.True(t, leads(t, db, "sweep"))
 			require.NoError(t, db.Close())
 			goleak.VerifyNone(t, before)
 		})

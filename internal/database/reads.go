@@ -46,9 +46,9 @@ func (db *DB) read(ctx context.Context, mode mode, in *line, by Reader, fn func(
 	}
 	defer tx.endRead()
 	if err := fn(tx); err != nil {
-		return interrupted(ctx, err)
+		return endedBy(ctx, err)
 	}
-	return interrupted(ctx, tx.failed)
+	return endedBy(ctx, tx.failed)
 }
 
 // endRead is end for reads. If the rollback costs a round trip, endRead does not wait for it.
@@ -63,7 +63,7 @@ func (tx *Tx) endRead() {
 func (db *DB) take(ctx context.Context, mode mode, in *line, by Reader) (*Tx, error) {
 	conn, waited, err := db.acquire(ctx, mode, in, by)
 	if err != nil {
-		return nil, err
+		return nil, endedBy(ctx, err)
 	}
 	tx := &Tx{db: db, ctx: ctx, mode: mode, conn: conn, line: in, by: by, waited: waited, begin: db.dialect.begin(mode)}
 	if !mode.writes() {

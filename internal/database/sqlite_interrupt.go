@@ -61,11 +61,3 @@ func handleOf(driverConn any) uintptr {
 	}
 	return 0
 }
-
-// interrupted returns why a read was interrupted: the context's end. It returns any other error as it is.
-func interrupted(ctx context.Context, err error) error {
-	if ended := ctx.Err(); ended != nil && sqliteCode(err) == codes.SQLITE_INTERRUPT {
-		return ended
-	}
-	return err
-}

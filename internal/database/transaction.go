@@ -82,7 +82,7 @@ func (db *DB) write(ctx context.Context, mode mode, fn func(tx *Tx) error) (*Tx,
 		begin(tx)
 	}
 	if err := fn(tx); err != nil {
-		return tx, err
+		return tx, endedBy(ctx, err)
 	}
 	err = tx.commit()
 	committed = err == nil

@@ -18,7 +18,7 @@ type Loop struct {
 	work     func(context.Context) error
 	logger   *slog.Logger
 
-	// longest is the longest pause after failures; zero for a loop that keeps its interval whatever happens. failed counts the turns in a
+	// longest is the longest pause after failures; zero for a loop that keeps its interval whatever happens. failed counts the runs in a
 	// row that have failed, as long as the pauses grow.
 	longest time.Duration
 	failed  int
@@ -30,19 +30,19 @@ type Loop struct {
 	mutex  sync.Mutex
 }
 
-// New makes a loop that is not yet running. The name appears in the log when a turn fails.
+// New makes a loop that is not yet running. The name appears in the log when a run fails.
 func New(name string, interval time.Duration, logger *slog.Logger, work func(context.Context) error) *Loop {
 	return &Loop{name: name, interval: interval, work: work, logger: logger, wake: make(chan struct{}, 1)}
 }
 
-// Slowing lets the loop wait twice as long after each failed turn in a row, up to a time. Of these failures it logs the first, and that
+// Slowing lets the loop wait twice as long after each failed run in a row, up to a time. Of these failures it logs the first, and that
 // the work succeeds again. It returns the loop, which must not have been started.
 func (l *Loop) Slowing(longest time.Duration) *Loop {
 	l.longest = longest
 	return l
 }
 
-// Start begins the turns; the first comes after one interval or at the first Wake. Starting twice is an error of the
+// Start begins the runs; the first comes after one interval or at the first Wake. Starting twice is an error of the
 // program and panics.
 func (l *Loop) Start() {
 	l.mutex.Lock()
@@ -52,10 +52,10 @@ func (l *Loop) Start() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	l.cancel, l.done = cancel, make(chan struct{})
-	go l.run(ctx)
+	go l.repeat(ctx)
 }
 
-// Wake asks for a turn now; wakes that come while one is waiting merge into it.
+// Wake asks for a run now; wakes that come while one is waiting merge into it.
 func (l *Loop) Wake() {
 	select {
 	case l.wake <- struct{}{}:
@@ -63,7 +63,7 @@ func (l *Loop) Wake() {
 	}
 }
 
-// Stop ends the loop and waits for a turn under way to return.
+// Stop ends the loop and waits for a run under way to return.
 func (l *Loop) Stop() {
 	l.mutex.Lock()
 	cancel, done := l.cancel, l.done
@@ -75,7 +75,7 @@ func (l *Loop) Stop() {
 	<-done
 }
 
-func (l *Loop) run(ctx context.Context) {
+func (l *Loop) repeat(ctx context.Context) {
 	defer close(l.done)
 	ticker := time.NewTicker(l.interval)
 	defer ticker.Stop()
@@ -86,17 +86,17 @@ func (l *Loop) run(ctx context.Context) {
 		case <-ticker.C:
 		case <-l.wake:
 		}
-		if err := l.turn(ctx); ctx.Err() == nil {
+		if err := l.runOnce(ctx); ctx.Err() == nil {
 			l.conclude(err, ticker)
 		}
 	}
 }
 
-// conclude logs what became of a turn, and sets when the next one comes if that is not an interval later.
+// conclude logs what became of a run, and sets when the next one comes if that is not an interval later.
 func (l *Loop) conclude(err error, ticker *time.Ticker) {
 	switch {
 	case err != nil && l.longest == 0:
-		l.logger.Warn("periodic work failed; it is tried again at the next turn", "work", l.name, "error", err)
+		l.logger.Warn("periodic work failed; it is tried again at the next run", "work", l.name, "error", err)
 	case err != nil:
 		if l.failed++; l.failed == 1 {
 			l.pauses = growingPauses(l.interval, l.longest)
@@ -116,8 +116,8 @@ func growingPauses(interval, longest time.Duration) *backoff.ExponentialBackOff 
 	return &backoff.ExponentialBackOff{InitialInterval: min(2*interval, longest), Multiplier: 2, MaxInterval: longest}
 }
 
-// turn runs the work once and turns a panic into an error, so that one bad turn does not end the program.
-func (l *Loop) turn(ctx context.Context) (err error) {
+// runOnce makes an error of a panic, so that one bad run does not end the program.
+func (l *Loop) runOnce(ctx context.Context) (err error) {
 	defer fault.Recover(&err)
 	return l.work(ctx)
 }

@@ -38,7 +38,7 @@ func await(t *testing.T, what <-chan struct{}) {
 	select {
 	case <-what:
 	case <-time.After(patience):
-		require.Fail(t, "no turn came")
+		require.Fail(t, "no run came")
 	}
 }
 
@@ -51,10 +51,10 @@ func TestALoopTurnsAtItsIntervalAndWhenItIsWoken(t *testing.T) {
 		"when woken":      {time.Hour, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			turns := make(chan struct{})
+			runs := make(chan struct{})
 			l := New("testing", row.interval, slog.New(slog.DiscardHandler), func(ctx context.Context) error {
 				select {
-				case turns <- struct{}{}:
+				case runs <- struct{}{}:
 				case <-ctx.Done():
 				}
 				return nil
@@ -65,15 +65,15 @@ func TestALoopTurnsAtItsIntervalAndWhenItIsWoken(t *testing.T) {
 				if row.wakes {
 					l.Wake()
 				}
-				await(t, turns)
+				await(t, runs)
 			}
 		})
 	}
 }
 
-// A turn that fails or panics is logged, and the loop goes on.
+// A run that fails or panics is logged, and the loop goes on.
 func TestALoopOutlivesItsTurns(t *testing.T) {
-	turns, written := make(chan struct{}), &record{}
+	runs, written := make(chan struct{}), &record{}
 	failures := []func() error{
 		func() error { return errors.New("it failed") },
 		func() error { panic("it panicked") },
@@ -82,13 +82,13 @@ func TestALoopOutlivesItsTurns(t *testing.T) {
 	l := New("testing", time.Hour, slog.New(slog.NewTextHandler(written, nil)), func(context.Context) error {
 		fail := failures[0]
 		failures = failures[1:]
-		defer func() { turns <- struct{}{} }()
+		defer func() { runs <- struct{}{} }()
 		return fail()
 	})
 	l.Start()
 	for range 3 {
 		l.Wake()
-		await(t, turns)
+		await(t, runs)
 	}
 	l.Stop()
 	require.Contains(t, written.String(), "it failed")
@@ -96,7 +96,7 @@ func TestALoopOutlivesItsTurns(t *testing.T) {
 	require.Contains(t, written.String(), "work=testing")
 }
 
-// Stop ends the context of a turn under way and waits until the turn has returned.
+// Stop ends the context of a run under way and waits until the run has returned.
 func TestStopWaitsForTheTurn(t *testing.T) {
 	begun, returned, written := make(chan struct{}), false, &record{}
 	l := New("testing", time.Hour, slog.New(slog.NewTextHandler(written, nil)), func(ctx context.Context) error {
@@ -118,10 +118,10 @@ func TestStopWaitsForTheTurn(t *testing.T) {
 
 // A loop that slows down logs the first of several failures and the success after them, and keeps turning.
 func TestALoopThatSlowsDownSaysOnceThatItFails(t *testing.T) {
-	turns, written := make(chan bool), &record{}
+	runs, written := make(chan bool), &record{}
 	l := New("testing", time.Millisecond, slog.New(slog.NewTextHandler(written, nil)), func(ctx context.Context) error {
 		select {
-		case works := <-turns:
+		case works := <-runs:
 			if works {
 				return nil
 			}
@@ -134,9 +134,9 @@ func TestALoopThatSlowsDownSaysOnceThatItFails(t *testing.T) {
 	for range 2 {
 		for _, works := range []bool{false, false, false, true, true} {
 			select {
-			case turns <- works:
+			case runs <- works:
 			case <-time.After(patience):
-				require.Fail(t, "no turn came")
+				require.Fail(t, "no run came")
 			}
 		}
 	}
@@ -146,18 +146,18 @@ func TestALoopThatSlowsDownSaysOnceThatItFails(t *testing.T) {
 	require.Contains(t, written.String(), "failures=3")
 }
 
-// A loop that slows down turns more seldom after failures, and as often as before once the work has succeeded. The pauses after the next
+// A loop that slows down runs more seldom after failures, and as often as before once the work has succeeded. The pauses after the next
 // failures begin short.
 func TestALoopThatSlowsDownSetsItsPace(t *testing.T) {
 	l := New("testing", time.Nanosecond, slog.New(slog.DiscardHandler), nil).Slowing(time.Hour)
 	ticker := time.NewTicker(time.Nanosecond)
 	defer ticker.Stop()
-	turns := func(what string) {
+	runs := func(what string) {
 		t.Helper()
 		select {
 		case <-ticker.C:
 		case <-time.After(patience):
-			require.Fail(t, "no turn came", what)
+			require.Fail(t, "no run came", what)
 		}
 	}
 	for range 64 { // until the pause is the longest
@@ -165,13 +165,13 @@ func TestALoopThatSlowsDownSetsItsPace(t *testing.T) {
 	}
 	select {
 	case <-ticker.C:
-		require.Fail(t, "it turns as often as before")
+		require.Fail(t, "it runs as often as before")
 	default:
 	}
 	l.conclude(nil, ticker)
-	turns("after a success")
+	runs("after a success")
 	l.conclude(errors.New("it failed again"), ticker)
-	turns("after the first failure of another series")
+	runs("after the first failure of another series")
 }
 
 func TestPausesGrowUpToTheLongest(t *testing.T) {

@@ -23,6 +23,12 @@ func (t *Token) Strings(claim string) (texts []string, wellFormed bool) {
 	return nil, false
 }
 
+// IsTrue reports whether a claim is true. Its name is read as that of Strings is.
+func (t *Token) IsTrue(claim string) bool {
+	value, isBool := find(t.claims, claim).(bool)
+	return isBool && value
+}
+
 func find(claims map[string]any, name string) any {
 	if value, ok := claims[name]; ok {
 		return value

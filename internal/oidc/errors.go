@@ -13,6 +13,14 @@ var ErrExpired = fault.New(fault.Unauthenticated, "TOKEN_EXPIRED", "The token ha
 var errIssuerAway = fault.New(fault.Unavailable, "TOKEN_ISSUER_UNAVAILABLE",
 	"The token cannot be checked now, because its issuer cannot be reached; try again in a moment.").After(5 * time.Second)
 
+// ErrRefused says that the issuer does not let somebody in, or does not renew what it has said of somebody.
+var ErrRefused = fault.New(fault.Unauthenticated, "SIGN_IN_REFUSED",
+	"The identity provider did not let you in; try again, or ask whoever runs it.")
+
+// errNoSigningIn refuses to lead anybody to an issuer that does not say where people sign in.
+var errNoSigningIn = fault.New(fault.Unavailable, "TOKEN_ISSUER_UNAVAILABLE",
+	"The identity provider does not say where people sign in, or cannot be reached; try again in a moment.").After(5 * time.Second)
+
 // These refuse a token for good.
 var (
 	errMalformed = invalid("The token is not a signed JSON web token in its compact form; send it as the issuer made it.")

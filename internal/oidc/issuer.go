@@ -39,7 +39,7 @@ type Issuer struct {
 	fetchedAt atomic.Int64
 }
 
-// New makes an issuer whose keys are not known yet. Turn fetches them, and so does the first token that needs them.
+// New makes an issuer whose keys are not known yet. Refresh fetches them, and so does the first token that needs them.
 func New(cfg Config) *Issuer {
 	i := &Issuer{cfg: cfg, client: newClient()}
 	i.fetches = newFetches(i.fetch, cfg.Now)
@@ -49,8 +49,8 @@ func New(cfg Config) *Issuer {
 // refreshEvery is how old the issuer's keys may become before they are fetched again.
 const refreshEvery = 5 * time.Minute
 
-// Turn fetches the issuer's keys if it is time to. It is meant to be called every second or so.
-func (i *Issuer) Turn(ctx context.Context) error {
+// Refresh fetches the issuer's keys if it is time to. It is meant to be called every second or so.
+func (i *Issuer) Refresh(ctx context.Context) error {
 	age := i.cfg.Now().Sub(time.UnixMicro(i.fetchedAt.Load()))
 	if i.known.Load() == nil || i.failing.Load() || age < 0 || age >= refreshEvery {
 		i.fetches.join(ctx)

@@ -81,9 +81,9 @@ func refuses(t *testing.T, err error, reason, sentence string) {
 	require.Contains(t, refusal.Message, sentence)
 }
 
-func (h *house) turns(t *testing.T) {
+func (h *house) refresh(t *testing.T) {
 	t.Helper()
-	require.NoError(t, h.Turn(t.Context()))
+	require.NoError(t, h.Refresh(t.Context()))
 }
 
 // lockedBuffer is a log that a test reads while it is written.
@@ -177,13 +177,13 @@ func TestATokenWithoutAKeysNameMeansTheOnlyOneThatFits(t *testing.T) {
 	h.accepts(t, unnamed.Sign(t, h.provider.Claims(nil)))
 	h.provider.Rotate(t, jose.RS256)
 	h.pass(6 * time.Minute)
-	h.turns(t)
+	h.refresh(t)
 	h.refuses(t, unnamed.Sign(t, h.provider.Claims(nil)), "TOKEN_INVALID", "does not list")
 }
 
 func TestNewKeysArePickedUpAndMadeUpOnesCostLittle(t *testing.T) {
 	h := newHouse(t)
-	h.turns(t)
+	h.refresh(t)
 	require.Equal(t, 1, h.provider.Fetched())
 	h.provider.Rotate(t, jose.ES256)
 	h.accepts(t, h.provider.Token(t, nil))
@@ -237,10 +237,10 @@ func TestWithdrawnKeysEndTheirTokens(t *testing.T) {
 	require.NoError(t, under.Key.Listed.Err())
 	h.provider.Withdraw()
 	h.pass(4 * time.Minute)
-	h.turns(t)
+	h.refresh(t)
 	require.NoError(t, under.Key.Listed.Err())
 	h.pass(time.Minute)
-	h.turns(t)
+	h.refresh(t)
 	refuses(t, context.Cause(under.Key.Listed), "TOKEN_INVALID", "does not list")
 	require.NoError(t, kept.Key.Listed.Err())
 	h.refuses(t, old, "TOKEN_INVALID", "does not list")
@@ -253,35 +253,35 @@ func TestWithdrawnKeysEndAlsoAfterTheClockWasSetBack(t *testing.T) {
 	h.provider.Rotate(t, jose.RS256)
 	h.provider.Withdraw()
 	h.pass(-time.Hour)
-	h.turns(t)
+	h.refresh(t)
 	refuses(t, context.Cause(under.Key.Listed), "TOKEN_INVALID", "does not list")
 }
 
 func TestWhileTheIssuerIsAwayItsKnownKeysCount(t *testing.T) {
 	h := newHouse(t)
 	h.provider.Leave()
-	h.turns(t)
+	h.refresh(t)
 	token := h.provider.Token(t, nil)
 	h.refuses(t, token, "TOKEN_ISSUER_UNAVAILABLE", "cannot be reached")
 	h.refuses(t, h.provider.Token(t, oidctest.Claims{"iss": "https://other.example"}), "TOKEN_INVALID", "another issuer")
 	h.pass(time.Minute)
-	h.turns(t)
+	h.refresh(t)
 	require.Equal(t, 1, strings.Count(h.log.String(), "could not be read"), h.log)
 	h.provider.Return()
 	h.pass(time.Minute)
-	h.turns(t)
+	h.refresh(t)
 	require.Contains(t, h.log.String(), "are known")
 	h.accepts(t, token)
 
 	h.provider.Leave()
 	h.pass(10 * time.Minute)
-	h.turns(t)
+	h.refresh(t)
 	h.accepts(t, token)
 	h.provider.Rotate(t, jose.RS256)
 	h.refuses(t, h.provider.Token(t, nil), "TOKEN_ISSUER_UNAVAILABLE", "cannot be reached")
 	h.provider.Return()
 	h.pass(10 * time.Second)
-	h.turns(t)
+	h.refresh(t)
 	h.accepts(t, h.provider.Token(t, nil))
 }
 
@@ -312,7 +312,7 @@ func TestWhatAnIssuerMayNotPublish(t *testing.T) {
 				_, _ = w.Write([]byte(text))
 			})
 			issuer := h.issuer(t, url)
-			require.NoError(t, issuer.Turn(t.Context()))
+			require.NoError(t, issuer.Refresh(t.Context()))
 			_, err := issuer.Check(t.Context(), h.provider.Token(t, nil))
 			refuses(t, err, "TOKEN_ISSUER_UNAVAILABLE", "cannot be reached")
 			require.Contains(t, h.log.String(), test.problem)
@@ -320,7 +320,7 @@ func TestWhatAnIssuerMayNotPublish(t *testing.T) {
 	}
 	t.Run("a redirection", func(t *testing.T) {
 		h.provider.Answer(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, url+"/keys", http.StatusFound) })
-		require.NoError(t, h.issuer(t, url).Turn(t.Context()))
+		require.NoError(t, h.issuer(t, url).Refresh(t.Context()))
 		require.Contains(t, h.log.String(), "302 Found")
 	})
 	t.Run("a key that nobody can read, beside one that counts", func(t *testing.T) {

@@ -26,6 +26,10 @@ var algorithms = []jose.SignatureAlgorithm{
 type published struct {
 	algorithms []jose.SignatureAlgorithm
 	keys       []*Key
+	// authorization and token are where people sign in, and where clients get tokens. They are empty if the issuer publishes none that can
+	// be trusted. inBody is true if clients show their secret in the body there, and not as a password.
+	authorization, token string
+	inBody               bool
 }
 
 // discovery is what we read of an issuer's discovery document.
@@ -33,6 +37,10 @@ type discovery struct {
 	Issuer     string                    `json:"issuer"`
 	KeySet     string                    `json:"jwks_uri"`
 	Algorithms []jose.SignatureAlgorithm `json:"id_token_signing_alg_values_supported"`
+	// These are for signing people in.
+	Authorization string   `json:"authorization_endpoint"`
+	Token         string   `json:"token_endpoint"`
+	Methods       []string `json:"token_endpoint_auth_methods_supported"`
 }
 
 // fetch reads what the issuer publishes now. On an error, what was known before goes on counting.
@@ -75,7 +83,10 @@ func (i *Issuer) read(ctx context.Context, before *published) (*published, error
 	if err != nil || location.Host == "" || !trustworthy(location) {
 		return nil, errors.New("its discovery document has no jwks_uri that begins with https://")
 	}
-	now := &published{algorithms: algorithms}
+	now := &published{
+		algorithms: algorithms, authorization: trusted(found.Authorization), token: trusted(found.Token),
+		inBody: len(found.Methods) > 0 && !slices.Contains(found.Methods, "client_secret_basic"),
+	}
 	if len(found.Algorithms) > 0 {
 		now.algorithms = slices.DeleteFunc(slices.Clone(algorithms), func(a jose.SignatureAlgorithm) bool {
 			return !slices.Contains(found.Algorithms, a)
@@ -96,6 +107,14 @@ func (i *Issuer) read(ctx context.Context, before *published) (*published, error
 		return nil, errors.New("it lists no key, or no algorithm, with which a token can be accepted")
 	}
 	return now, nil
+}
+
+// trusted returns a URL that the issuer publishes, or nothing if somebody else could answer in its place.
+func trusted(address string) string {
+	if location, err := url.Parse(address); err != nil || location.Host == "" || !trustworthy(location) {
+		return ""
+	}
+	return address
 }
 
 // get reads a document of the issuer.

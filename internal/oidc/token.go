@@ -44,6 +44,11 @@ func HasForm(text string) bool {
 // Check accepts a token or says what is wrong with it. Only a token that could be accepted costs the check of a signature, or the
 // fetch of a key.
 func (i *Issuer) Check(ctx context.Context, text string) (*Token, error) {
+	return i.check(ctx, text, i.cfg.Audience)
+}
+
+// check is Check for a token that is meant for an audience.
+func (i *Issuer) check(ctx context.Context, text, audience string) (*Token, error) {
 	if len(text) > maxTokenBytes {
 		return nil, errTooLong
 	}
@@ -62,7 +67,7 @@ func (i *Issuer) Check(ctx context.Context, text string) (*Token, error) {
 	if err := parsed.UnsafeClaimsWithoutVerification(&claims); err != nil {
 		return nil, errClaims
 	}
-	if err := i.judge(claims); err != nil {
+	if err := i.judge(claims, audience); err != nil {
 		return nil, err
 	}
 	key, err := i.find(ctx, parsed.Headers[0])
@@ -88,10 +93,10 @@ func inOneSpelling(text string) bool {
 }
 
 // judge refuses claims that no signature can make acceptable.
-func (i *Issuer) judge(claims jwt.Claims) error {
+func (i *Issuer) judge(claims jwt.Claims, audience string) error {
 	now := i.cfg.Now()
 	err := claims.ValidateWithLeeway(jwt.Expected{
-		Issuer: i.cfg.Issuer, AnyAudience: jwt.Audience{i.cfg.Audience}, Time: now,
+		Issuer: i.cfg.Issuer, AnyAudience: jwt.Audience{audience}, Time: now,
 	}, i.cfg.Skew)
 	switch {
 	case errors.Is(err, jwt.ErrInvalidIssuer):

@@ -26,6 +26,9 @@ type Request struct {
 	Secret string
 	// ID identifies the post's content, with the same value for each attempt; it contains no dot.
 	ID string
+	// Header, unless it is nil, are the headers of a post that is not JSON and not signed, so that it needs no Secret. They replace all
+	// others but the user agent. Post reads it after Body, which may still change it.
+	Header http.Header
 	// Body makes the JSON to post once there is a place for the post, because its content may have changed during the wait. If
 	// it returns nil, nothing is posted.
 	Body func(ctx context.Context) []byte
@@ -82,22 +85,12 @@ func (s *Sender) Post(ctx context.Context, request Request) Result {
 func (s *Sender) exchange(ctx context.Context, to *url.URL, request Request, body []byte) (Result, outcome) {
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	at := s.now()
-	signature, err := sign(request.Secret, request.ID, at, body)
-	if err != nil {
-		return Result{Problem: "The request could not be signed: " + err.Error() + "."}, undecided
-	}
 	post, err := http.NewRequestWithContext(limited, http.MethodPost, to.String(), bytes.NewReader(body))
 	if err != nil {
 		return Result{Problem: "The URL cannot be posted to: " + errUnreadable.Error() + "."}, undecided
 	}
-	post.Header.Set("Content-Type", "application/json")
-	post.Header.Set("User-Agent", s.userAgent)
-	post.Header.Set("Webhook-Id", request.ID)
-	post.Header.Set("Webhook-Timestamp", timestamp(at))
-	post.Header.Set("Webhook-Signature", signature)
-	if request.Traceparent != nil && request.Traceparent() != "" {
-		post.Header.Set("Traceparent", request.Traceparent())
+	if post.Header, err = s.headers(request, body); err != nil {
+		return Result{Problem: "The request could not be signed: " + err.Error() + "."}, undecided
 	}
 
 	// A bare transport, without a client around it, follows no redirects.
@@ -112,6 +105,30 @@ func (s *Sender) exchange(ctx context.Context, to *url.URL, request Request, bod
 	defer time.AfterFunc(drainTime, cancel).Stop()
 	_, _ = io.CopyN(io.Discard, answer.Body, drainedBytes) // an error does not matter, because the status decides
 	return s.judge(answer)
+}
+
+// headers returns the headers of a post.
+func (s *Sender) headers(request Request, body []byte) (http.Header, error) {
+	if request.Header != nil {
+		headers := request.Header.Clone()
+		headers.Set("User-Agent", s.userAgent)
+		return headers, nil
+	}
+	at := s.now()
+	signature, err := sign(request.Secret, request.ID, at, body)
+	if err != nil {
+		return nil, err
+	}
+	headers := make(http.Header)
+	headers.Set("Content-Type", "application/json")
+	headers.Set("User-Agent", s.userAgent)
+	headers.Set("Webhook-Id", request.ID)
+	headers.Set("Webhook-Timestamp", timestamp(at))
+	headers.Set("Webhook-Signature", signature)
+	if request.Traceparent != nil && request.Traceparent() != "" {
+		headers.Set("Traceparent", request.Traceparent())
+	}
+	return headers, nil
 }
 
 // judge turns an answer into a result and an outcome for the circuit. An endpoint that refuses a single post still works.

@@ -66,6 +66,11 @@ func Judge(m *message.Message, f Facts, now time.Time) *Judgement {
 // At returns the judgement of the same facts at another time.
 func (j *Judgement) At(now time.Time) *Judgement { return Judge(j.q.Message, j.q.Facts, now) }
 
+// ClaimedByViewer reports whether the recipient holds a claim on the message. It is false without a judgement.
+func (j *Judgement) ClaimedByViewer() bool {
+	return j != nil && j.q.Claims.of(j.q.Agent, j.q.now) != nil
+}
+
 // Unclaimed returns the judgement as if nobody held a claim. It is what the message asks once its claims have ended.
 func (j *Judgement) Unclaimed() *Judgement {
 	if len(j.q.Claims) == 0 {

@@ -21,6 +21,11 @@ func (d Delivery) MayBeStranger(judged *Judgement) bool {
 	if judged == nil || judged.Injection != notify || judged.q.Relation.WroteInThread || d.Viewer.Operator {
 		return false
 	}
+	return d.isStrange()
+}
+
+// isStrange reports whether the sender is a stranger, unless the recipient has written in the intent.
+func (d Delivery) isStrange() bool {
 	sender := d.Message.Sender
 	if reminder := d.Message.Returns(); reminder != nil {
 		sender = reminder.From
@@ -35,6 +40,26 @@ func (j *Judgement) FromStranger() *Judgement {
 	facts := j.q.Facts
 	facts.Stranger = true
 	return Judge(j.q.Message, facts, j.q.now)
+}
+
+// Strangers reports of each delivery whether its sender is a stranger to the recipient, whom all of them share.
+func Strangers(tx *database.Tx, deliveries []Delivery) ([]bool, error) {
+	strange := make([]bool, len(deliveries))
+	var intentNos []int64
+	for i, d := range deliveries {
+		if strange[i] = d.isStrange(); strange[i] {
+			intentNos = append(intentNos, d.Message.IntentNo)
+		}
+	}
+	if len(intentNos) == 0 {
+		return strange, nil
+	}
+	written, err := hasWritten(tx, deliveries[0].Viewer.Agent, intentNos)
+	for i, d := range deliveries {
+		_, wrote := written[d.Message.IntentNo]
+		strange[i] = strange[i] && !wrote
+	}
+	return strange, err
 }
 
 // HasWritten reports whether an agent has written in an intent.

@@ -17,7 +17,7 @@
 //     an eviction, a restart, and a loss of commits after which the clock goes on.
 //   - Time, the holder's presence, access and role, the message and the channel decide whether a claim has ended, in one function
 //     (why_ended.go). Readers follow it, and nothing waits for the sweep, which only stores and announces what is so already. What one
-//     turn of the sweep costs is bounded, however many claims there are (judging.go).
+//     run of the sweep costs is bounded, however many claims there are (judging.go).
 //   - A claim on a request that takes n answers keeps its place after an ending other than a release, until somebody else takes the
 //     place. Until then its holder's late answer is accepted. Claims, kept ones too, and answers never exceed the places.
 package claim

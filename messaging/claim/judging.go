@@ -8,7 +8,7 @@ import (
 	"openintent/messaging/message"
 )
 
-// These bound what one turn of the sweep costs, however many claims there are.
+// These bound what one run of the sweep costs, however many claims there are.
 const (
 	lookedAt = 5000
 	judged   = 500
@@ -23,7 +23,7 @@ type Round struct {
 	agentID            string
 }
 
-// ToJudge reads messages with claims that somebody has to judge, and says where the next turn goes on. An index finds those that time
+// ToJudge reads messages with claims that somebody has to judge, and says where the next run goes on. An index finds those that time
 // may have ended. For the others it looks at the next claims that stand, a few thousand in each turn: whose holder has left, is dead,
 // has another role or has answered, whose request has ended, or whose intent's rules have changed since somebody judged them.
 func ToJudge(tx *database.Tx, from Round) (suspects []Suspect, next Round, err error) {

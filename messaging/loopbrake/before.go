@@ -11,8 +11,8 @@ type Before struct {
 
 // Before notes how the dialogue is, so that the next turn can be taken back.
 func (d *Dialogue) Before() Before {
-	before := Before{dialogue: d, was: *d, slot: d.slot()}
-	if ring := d.turns[:cap(d.turns)]; len(ring) > 0 {
+	before := Before{dialogue: d, was: *d, slot: d.turns.slot()}
+	if ring := d.turns.times[:cap(d.turns.times)]; len(ring) > 0 {
 		before.next, before.first = ring[before.slot], ring[0]
 	}
 	return before
@@ -21,7 +21,7 @@ func (d *Dialogue) Before() Before {
 // TakeBack makes the dialogue what it was. Several turns are taken back in the opposite order.
 func (b *Before) TakeBack() {
 	*b.dialogue = b.was
-	if ring := b.was.turns[:cap(b.was.turns)]; len(ring) > 0 {
+	if ring := b.was.turns.times[:cap(b.was.turns.times)]; len(ring) > 0 {
 		ring[b.slot], ring[0] = b.next, b.first
 	}
 }

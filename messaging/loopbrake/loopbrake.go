@@ -24,9 +24,8 @@ type Dialogue struct {
 	// agents are the two; each is empty until it has written. last says when each wrote last.
 	agents [2]string
 	last   [2]int64
-	// turns is a ring of the times of the last messages, as many as the budget has. Once it is full, the oldest is at next.
-	turns []int64
-	next  int
+	// turns are the times of the last messages.
+	turns ring
 	// braked is when the brake was put on that may still hold; 0 for none.
 	braked int64
 }
@@ -41,7 +40,7 @@ func (d *Dialogue) Turn(agent string, sentAt time.Time, budget Budget) (braked, 
 		d.begin(budget)
 		return false, false
 	}
-	if d.braked != 0 || cap(d.turns) != budget.Turns || !d.admits(agent) {
+	if d.braked != 0 || cap(d.turns.times) != budget.Turns || !d.admits(agent) {
 		d.begin(budget)
 	}
 	if d.exceeded(at, within) {
@@ -64,15 +63,24 @@ func (d *Dialogue) Leaves(sender, target string, c *message.Conversation) bool {
 	return c != nil && slices.ContainsFunc(c.Mentions, func(name string) bool { return !d.admits(name) })
 }
 
+// Speaker returns as whom a message counts in a dialogue. A person is no agent, as the operator is none.
+func Speaker(sender string, human bool) string {
+	if human {
+		return caller.Operator
+	}
+	return sender
+}
+
 // Recall counts what is known of a thread of which nothing is remembered: its first message, if that is the parent or the parent answers
 // it. An answer goes to the sender of its request.
 func (d *Dialogue) Recall(parent *message.Message, root int64, budget Budget) {
 	d.begin(budget)
-	writers := []string{parent.Sender}
+	sender := Speaker(parent.Sender, parent.ByHuman())
+	writers := []string{sender}
 	switch root {
 	case parent.Position:
 	case parent.CorrelationPosition:
-		writers = []string{parent.Target, parent.Sender}
+		writers = []string{parent.Target, sender}
 	default:
 		return
 	}
@@ -98,17 +106,15 @@ func (d *Dialogue) admits(agent string) bool {
 
 // begin forgets what was counted.
 func (d *Dialogue) begin(budget Budget) {
-	turns := d.turns[:0]
-	if cap(turns) != budget.Turns {
-		turns = make([]int64, 0, budget.Turns)
-	}
+	turns := d.turns
+	turns.begin(budget.Turns)
 	*d = Dialogue{turns: turns}
 }
 
 // exceeded reports whether one message more is too many: both have written lately, and the budget is used up.
 func (d *Dialogue) exceeded(at, within int64) bool {
 	return d.agents[1] != "" && at-d.last[0] < within && at-d.last[1] < within &&
-		len(d.turns) == cap(d.turns) && at-d.turns[d.next] < within
+		d.turns.full() && at-d.turns.oldest() < within
 }
 
 func (d *Dialogue) count(agent string, at int64) {
@@ -117,16 +123,5 @@ func (d *Dialogue) count(agent string, at int64) {
 		place = 1
 	}
 	d.agents[place], d.last[place] = agent, at
-	slot := d.slot()
-	d.turns = d.turns[:max(len(d.turns), slot+1)]
-	d.turns[slot] = at
-	d.next = (slot + 1) % cap(d.turns)
-}
-
-// slot is where in the ring the next time goes.
-func (d *Dialogue) slot() int {
-	if len(d.turns) < cap(d.turns) {
-		return len(d.turns)
-	}
-	return d.next
+	d.turns.add(at)
 }

@@ -103,7 +103,7 @@ func TestADialogueForgetsWhatWasSaidABrakesTimeAgo(t *testing.T) {
 		"the second agent":   {[2]int64{within + 1, within}, within + 1, false},
 		"the oldest message": {[2]int64{within + 1, within + 1}, within, false},
 	} {
-		d := Dialogue{agents: [2]string{"alice", "bob"}, last: test.last, turns: []int64{test.oldest, 2 * within}}
+		d := Dialogue{agents: [2]string{"alice", "bob"}, last: test.last, turns: ring{times: []int64{test.oldest, 2 * within}}}
 		require.Equal(t, test.exceeded, d.exceeded(2*within, within), name)
 	}
 }

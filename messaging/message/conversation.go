@@ -54,6 +54,8 @@ type Conversation struct {
 
 	// Braked is true if the loop brake was on when the message was stored. Clients see it in what attention says of the message.
 	Braked bool `json:"braked,omitempty"`
+	// Human is true if a person sent the message (caller.Caller.SpeaksAsHuman).
+	Human bool `json:"human,omitempty"`
 	// Document is true if the message was sent as a document of its channel. Kind is the document's name.
 	Document bool `json:"document,omitempty"`
 
@@ -170,7 +172,7 @@ func (c *Conversation) Columns() (threadPosition *int64, fields []byte) {
 func (c *Conversation) Empty() bool {
 	return c.ParentID == "" && c.ThreadID == "" && c.Subject == "" && c.Kind == "" && c.TaskID == "" && c.Priority == "" &&
 		len(c.Mentions) == 0 && !c.MentionsGiven && c.Collect == nil && c.Obligation == nil && c.Return == nil &&
-		c.Directedness == 0 && c.Policy == 0 && c.Revision == 0 && !c.Braked && !c.Document
+		c.Directedness == 0 && c.Policy == 0 && c.Revision == 0 && !c.Braked && !c.Human && !c.Document
 }
 
 // Outline returns what of the conversation decides about other messages: the thread, how many answers a request wants, and whether the
@@ -193,6 +195,19 @@ func (c *Conversation) WithBrake() *Conversation {
 	braked := *c
 	braked.Braked = true
 	return &braked
+}
+
+// SenderHuman is the kind of sender of a person's messages, as clients see it. Agents' messages have none.
+const SenderHuman = "human"
+
+// FromHuman returns the conversation of a message that a person sent.
+func (c *Conversation) FromHuman() *Conversation {
+	if c == nil {
+		return &Conversation{Human: true}
+	}
+	human := *c
+	human.Human = true
+	return &human
 }
 
 // Size is how many bytes of a page the conversation takes up.
@@ -275,6 +290,9 @@ func (c *Conversation) fill(wire *openintentv1.Message) {
 	}
 	if c.Document {
 		wire.Document = &c.Document
+	}
+	if c.Human {
+		wire.SenderKind = new(SenderHuman)
 	}
 }
 

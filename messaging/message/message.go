@@ -90,6 +90,9 @@ func (m *Message) Status(now time.Time) Status {
 	return StatusDelivered
 }
 
+// ByHuman reports whether a person sent the message.
+func (m *Message) ByHuman() bool { return m.Conversation != nil && m.Conversation.Human }
+
 // Key returns the key of the message's channel.
 func (m *Message) Key() channels.Key {
 	return channels.Key{IntentNo: m.IntentNo, ChannelNo: m.ChannelNo}

@@ -20,6 +20,7 @@ const theRule = "messaging/message/sight.go"
 // elsewhere are the files that use a part of the rule by itself, and why.
 var elsewhere = map[string]string{
 	"messaging/deliveries.go floor":               "whether somebody was let in early enough to have been handed a message; no message is shown",
+	"concerns/unanswered.go floor":                "whether anybody is still kept waiting by a request that was let go of; who may know is asked of Sees",
 	"messaging/writing/documents.go floor":        "what is removed once it is no document any more",
 	"messaging/following/follow_channel.go floor": "narrows beforehand what a channel's followers share; each of them asks Sees",
 	"messaging/reading/entry.go time":             "the entry was seen and waits; only its time may have run out since",

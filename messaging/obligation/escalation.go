@@ -9,6 +9,10 @@ const (
 	returns = 3
 	// steps are all steps: the returns, the coordinator and the operator.
 	steps = returns + 2
+	// CoordinatorTold is how many steps an obligation has made at least once the coordinator was told of it.
+	CoordinatorTold = returns + 1
+	// OperatorTold is the same of the operator.
+	OperatorTold = steps
 	// slack is how far the clocks of two servers may differ before a step counts as astray.
 	slack = time.Minute
 )

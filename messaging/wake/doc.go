@@ -10,7 +10,7 @@
 //
 // A replica may know that it has missed some wake-ups, because it begins to listen again or because another replica had too many
 // to tell. Then everyone who waits there looks immediately. A crash between a commit and its wake-ups makes those who wait look
-// only at the next turn of their slow timer, and so does a notification that is lost on its way.
+// only at the next tick of their slow timer, and so does a notification that is lost on its way.
 //
 // Some parties wait for the same very many topics: all that wait for what reaches one agent. They are members of a group (group.go), which
 // listens once for all of them. So the hub has each topic once for each agent, and is an index from intents to agents.

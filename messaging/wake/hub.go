@@ -21,6 +21,8 @@ type Hub struct {
 	// tell passes topics to the other replicas. It is nil when there are none, or when they are not told. It is set before
 	// the first wake-up, and it does not block.
 	tell func(topics []any)
+	// news hears what other replicas tell by Tell; nil when nobody does.
+	news func(news string)
 
 	mutex     sync.Mutex
 	listeners map[any]map[*Listener]struct{}

@@ -15,11 +15,11 @@ import (
 const relayChannel = "openintent_wakes"
 
 // NewRelay carries wake-ups between the replicas on one database: it tells the others of this hub's wake-ups, and the hub
-// of theirs. When it loses one, those who wait for it look again at the next turn of their slow timer.
+// of theirs. When it loses one, those who wait for it look again at the next tick of their slow timer.
 func NewRelay(db *database.DB, logger *slog.Logger, observe func(sent, received int), h *Hub) *database.Notifier {
 	relay := db.Notifier(database.NotifierConfig{
 		Channel: relayChannel,
-		Heard:   func(notices []string) { h.wakeHere(topicsOf(notices)...) },
+		Heard:   h.heardFrom,
 		Unheard: h.wakeAll,
 		Observe: observe,
 		Logger:  logger,
@@ -40,8 +40,35 @@ const (
 	audienceNotice     = 'u'
 	subscriptionNotice = 's'
 	leaseNotice        = 'l'
+	newsNotice         = 'p'
 	reachedNotice      = 'n'
 )
+
+// News is a topic that nobody listens under: what it says is for whoever has asked for news (Hub.OnNews).
+type News string
+
+// OnNews sets who hears what another replica has told by Tell. It must be called before the relay begins.
+func (h *Hub) OnNews(fn func(news string)) { h.news = fn }
+
+// Tell tells something to the other replicas, which may miss it. It returns false if there is nobody to tell.
+func (h *Hub) Tell(news string) bool {
+	if h.tell == nil {
+		return false
+	}
+	h.tell([]any{News(news)})
+	return true
+}
+
+// heardFrom takes notices of another replica.
+func (h *Hub) heardFrom(notices []string) {
+	topics := topicsOf(notices)
+	for _, topic := range topics {
+		if news, is := topic.(News); is && h.news != nil {
+			h.news(string(news))
+		}
+	}
+	h.wakeHere(topics...)
+}
 
 func noticesOf(topics []any) []string {
 	notices := make([]string, 0, len(topics))
@@ -72,6 +99,8 @@ func noticeOf(topic any) string {
 		return string(agentNotice) + string(topic)
 	case AudienceTopic:
 		return string(audienceNotice) + string(topic)
+	case News:
+		return string(newsNotice) + string(topic)
 	case Reached:
 		return numberNotice(reachedNotice, topic.IntentNo) + "." + string(topic.Audience)
 	}
@@ -120,6 +149,8 @@ func topicOf(notice string) any {
 		return AgentTopic(rest)
 	case audienceNotice:
 		return AudienceTopic(rest)
+	case newsNotice:
+		return News(rest)
 	case reachedNotice:
 		intentNo, audience, _ := strings.Cut(rest, ".")
 		if no := noticeNumber(intentNo); no != 0 {

@@ -55,7 +55,13 @@ func admit(d *Draft, s situation) error {
 	if err := admitAddress(d, s, viewer); err != nil {
 		return err
 	}
-	return s.converse(d, viewer)
+	if err := s.converse(d, viewer); err != nil {
+		return err
+	}
+	if d.Human {
+		d.conversation = d.conversation.FromHuman()
+	}
+	return nil
 }
 
 func admitAddress(d *Draft, s situation, viewer message.Viewer) error {

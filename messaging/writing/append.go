@@ -64,7 +64,7 @@ func (a *appender) add(head *intents.Head, channel *channels.Rules, request *mes
 	if request != nil {
 		m.CorrelationPosition = request.Position
 	}
-	a.rows.add(m)
+	a.rows.add(m, d.turn)
 	a.reached.add(m, head, a.audiences)
 	if m.Open {
 		a.open.add(m)

@@ -170,18 +170,19 @@ func (b *batch) settleAudiences() error {
 			doubtful[one] = struct{}{}
 		}
 	}
-	if len(doubtful) > 0 && b.atOnce {
-		return errDoubtful
+	if len(doubtful) > 0 && b.remembered {
+		b.needsReading = true
+		return nil
 	}
 	if len(doubtful) > 0 {
 		var read database.Statement
-		b.reached, read = doubtful.stored(b.tx)
+		b.stored, read = doubtful.stored(b.tx)
 		if err := b.tx.Pipeline(read); err != nil {
 			return err
 		}
 	}
 	maps.DeleteFunc(reached, func(one audience, _ struct{}) bool {
-		_, stored := b.reached[one]
+		_, stored := b.stored[one]
 		return stored
 	})
 	for one := range reached {

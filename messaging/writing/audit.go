@@ -95,4 +95,7 @@ func addConversation(object *jsonvalue.Builder, c *message.Conversation) {
 	if c.Document {
 		object.Raw("document", []byte("true"))
 	}
+	if c.Human {
+		object.String("sender_kind", message.SenderHuman)
+	}
 }

@@ -7,7 +7,7 @@ import (
 	"openintent/messaging/message"
 )
 
-// The batches gather rows column by column. In that form one statement writes them all.
+// The batches hold rows column by column. In that form one statement writes them all.
 
 type messageBatch struct {
 	intentNo, position, channelNo, ordinal []int64
@@ -18,9 +18,11 @@ type messageBatch struct {
 	createdAt                              []int64
 	expiresAt                              []*int64
 	conversations                          conversationBatch
+	// turns are nil until a message does something to the conversation of its place.
+	turns []*int64
 }
 
-func (b *messageBatch) add(m *message.Message) {
+func (b *messageBatch) add(m *message.Message, does turn) {
 	b.intentNo = append(b.intentNo, m.IntentNo)
 	b.position = append(b.position, m.Position)
 	b.channelNo = append(b.channelNo, m.ChannelNo)
@@ -36,6 +38,10 @@ func (b *messageBatch) add(m *message.Message) {
 	b.createdAt = append(b.createdAt, database.Micros(m.CreatedAt))
 	b.expiresAt = append(b.expiresAt, database.NullMicros(m.ExpiresAt))
 	b.conversations.add(len(b.id)-1, m.Conversation)
+	if does != noTurn {
+		b.turns = append(b.turns, make([]*int64, len(b.id)-len(b.turns))...)
+		b.turns[len(b.id)-1] = new(int64(does))
+	}
 }
 
 func (b *messageBatch) statements(tx *database.Tx) []database.Statement {
@@ -61,6 +67,10 @@ func (b *messageBatch) statements(tx *database.Tx) []database.Statement {
 			database.Column{Name: "thread_id", Values: b.conversations.threadID},
 			database.Column{Name: "conversation", Values: b.conversations.conversation},
 		)
+	}
+	if b.turns != nil {
+		turns := append(b.turns, make([]*int64, len(b.id)-len(b.turns))...)
+		columns = append(columns, database.Column{Name: "turn", Values: turns})
 	}
 	return tx.Insert("messages", columns...)
 }

@@ -19,12 +19,12 @@ func (b *batch) channelByName(d *Draft, s situation) (*channels.Rules, error) {
 		return nil, message.ErrIntentEnded
 	}
 	d.creates = false
-	channel, err := b.channels.FindOpenByName(b.tx, s.head, d.Name, b.counts)
-	if err != nil {
-		return nil, err
-	}
-	if channel != nil {
-		return channel, nil
+	name := channels.Named{IntentNo: d.IntentNo, Name: d.Name}
+	if channel := b.rules[b.named[name]]; channel != nil {
+		open, err := b.channels.EndIfLapsed(b.tx, s.head, channel, *b.counts[channel.Key])
+		if open || err != nil {
+			return channel, err
+		}
 	}
 	if d.MessageType == message.TypeResponse {
 		return nil, d.unknownRequest()
@@ -36,10 +36,19 @@ func (b *batch) channelByName(d *Draft, s situation) (*channels.Rules, error) {
 	if d.Unowned {
 		owner = caller.System
 	}
-	channel, err = b.channels.CreateImplicit(b.tx, s.head, d.Name, owner, d.By.KeyID)
+	channel, err := b.channels.CreateImplicit(b.tx, s.head, d.Name, owner, d.By.KeyID)
 	if err == nil {
 		d.creates = true
-		b.counts[channel.Key] = &channels.Count{}
+		b.named[name], b.rules[channel.Key], b.counts[channel.Key] = channel.Key, channel, &channels.Count{}
 	}
 	return channel, err
+}
+
+// channel returns the rules of a channel that a draft is for.
+func (s *state) channel(key channels.Key) (*channels.Rules, error) {
+	rules := s.rules[key]
+	if rules == nil {
+		return nil, channels.ErrChannelNotFound
+	}
+	return rules, nil
 }

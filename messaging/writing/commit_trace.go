@@ -66,7 +66,7 @@ func (t Tracing) show(batch []*submission, b *batch, began time.Time, err error)
 	}
 	shown := Commit{Began: began, Ended: processTime(), Size: len(batch), Err: err}
 	if err == nil {
-		shown.Size, shown.AtOnce = len(batch)-len(b.passedOver), b.atOnce
+		shown.Size, shown.AtOnce = len(batch)-len(b.passedOver), b.remembered
 	}
 	passedOver := 0
 	for i, s := range batch {

@@ -13,7 +13,7 @@ import (
 func TestWhatIsNotTracedCostsNothing(t *testing.T) {
 	none, ctx := Tracing{}, t.Context()
 	list := []*submission{{draft: &Draft{}}}
-	b := &batch{outcomes: make([]Outcome, 1)}
+	b := &batch{decision: decision{outcomes: make([]Outcome, 1)}}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		none.mark(ctx, list[0], false)
 		began := none.time()
@@ -40,7 +40,7 @@ func TestDraftsOfTracedCallsAreToldOf(t *testing.T) {
 		shows.mark(ctx, list[i], i == 3)
 	}
 	require.Nil(t, list[1].traced)
-	b := &batch{outcomes: make([]Outcome, 4), passedOver: []*submission{list[2]}}
+	b := &batch{decision: decision{outcomes: make([]Outcome, 4), passedOver: []*submission{list[2]}}}
 	shows.show(list, b, time.Unix(1, 0), nil)
 	require.Len(t, told, 1)
 	require.Equal(t, 3, told[0].Size)
@@ -52,6 +52,6 @@ func TestDraftsOfTracedCallsAreToldOf(t *testing.T) {
 	require.Len(t, told, 2)
 	require.Error(t, told[1].Err)
 	require.Nil(t, told[1].Drafts[0].Message)
-	shows.show(list[1:2], &batch{outcomes: make([]Outcome, 1)}, time.Unix(3, 0), nil)
+	shows.show(list[1:2], &batch{decision: decision{outcomes: make([]Outcome, 1)}}, time.Unix(3, 0), nil)
 	require.Len(t, told, 2, "a commit without traced calls")
 }

@@ -1,23 +1,25 @@
 // Package writing stores messages (RFC-0021 sections 2 and 3). A call becomes a draft, which a Writer decides on and commits.
 //
 // Some rules need nothing but the draft; they are decided before it queues (draft.go). Then the draft waits in the queue
-// (queue.go) for the writer, which takes the drafts that wait and commits them together (writer.go, batch.go):
+// (queue.go) for the writer, which takes the drafts that wait and commits them together (writer.go). A batch (batch.go) goes four steps.
+// It learns the state, which is all that decides its drafts (state.go). It decides each of them, and reads nothing more for it (admit.go).
+// It stores what was decided (append.go). After the commit it tells those who wait (wakeups.go, handover.go):
 //
-//	lock the heads, read the state ──> decide each draft (admit.go) ──> append (append.go) and commit
-//	└────────── one round trip ─────┘                                  └──────── one round trip ───────┘
+//	learn: lock the heads, read the state ──> decide ──> store: append and commit ──> tell
+//	       └────────── one round trip ────┘                     └─ one round trip ┘
 //
 // The writer caches what its own commits left behind (optimistic_cache.go): heads, counts, open requests, agents' records. When
-// nothing else decides a batch, the writer decides without reading and commits in one round trip:
+// nothing else decides a batch, the writer learns the state without reading, and the batch takes one round trip:
 //
-//	take the state from the cache ──> decide ──> take the locks if the heads are as expected, append, commit
-//	                                             └──────────────────── one round trip ────────────────────┘
+//	learn from the cache ──> decide ──> store: take the locks if the heads are as expected, append, commit ──> tell
+//	                                          └──────────────── one round trip ──────────────────────────┘
 //
 // What is cached is a guess, and the commit checks it. Whatever decides a draft is one of three things. It may be unable to
 // change without its intent's head, which is compared under the lock. It may be an agent's record, which is compared after the
 // head. Or it is an idempotency key, which the table keeps unique. If anything is different, the database refuses the
 // transaction, nothing is stored, and the writer reads and decides the batch as in the first picture. It does the same for a
 // batch with a refusal, a channel given by its name, a parent, a task, a document, an obligation or names in a text
-// (conversation_read.go), an addressee that refuses others of which the writer does not know whether the sender is one (refused.go), a request that takes an exact number of answers, an audience in doubt, or a brake that must be told, and
+// (conversation_read.go), an addressee that refuses others of which the writer does not know whether the sender is one (refused.go), a request that takes an exact number of answers, an audience in doubt, a request or a broadcast in a place of which the writer does not know what counts (conversation_brake_read.go), or a brake that must be told, and
 // after a commit of unknown outcome. Both ways decide deadlines by the same rule (intents.Head.At). When another replica has moved a
 // head in between, the writer does not guess about that head until it has found it unmoved.
 //
@@ -47,6 +49,13 @@
 // The writer counts in memory what two agents alone exchange (messaging/loopbrake), and notes on a message if the brake is on (loop_brake_told.go).
 // What it remembers is bounded for each intent (loop_brake_kept.go), and belongs to the writer's goroutine. Counting asks nothing of the database.
 // Only the first message under a brake of which a coordinator is told is not stored in one round trip.
+//
+// # The brake on a crowd
+//
+// What agents do to each other in one place is counted, too (messaging/loopbrake, conversation_brake.go): a request or a broadcast that is one
+// too many is refused. Each request and each broadcast of an agent is marked in its row, and so is each message of a person. So the writer reads what counts in a place
+// from ranges of one index, when it first writes a request there and after another replica has moved the head. Else it counts in
+// memory. Other messages ask nothing.
 //
 // # Failure
 //

@@ -186,7 +186,7 @@ func Unpublish(tx *database.Tx, m *message.Message, floor int64) []database.Stat
 	return statements
 }
 
-// evictedDocument notes an evicted message that is no document's content any more, which the next turn of the sweep removes.
+// evictedDocument notes an evicted message that is no document's content any more, which the next run of the sweep removes.
 func evictedDocument(tx *database.Tx, intentNo, position int64) []database.Statement {
 	return tx.InsertIgnore("evicted_requests",
 		database.Column{Name: "intent_no", Values: []int64{intentNo}},

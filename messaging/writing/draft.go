@@ -13,6 +13,7 @@ import (
 	"openintent/internal/caller"
 	"openintent/internal/fault"
 	"openintent/internal/jsonvalue"
+	"openintent/messaging/loopbrake"
 	"openintent/messaging/message"
 )
 
@@ -24,8 +25,9 @@ type Draft struct {
 	// access nor membership.
 	Sender     string
 	Privileged bool
-	// By is the call's caller, for whom access is decided.
+	// By is the call's caller, for whom access is decided. Human is true when it is a person who speaks for itself.
 	By      caller.Caller
+	Human   bool
 	TraceID string
 
 	IntentNo int64
@@ -72,6 +74,10 @@ type Draft struct {
 
 	Key         string
 	fingerprint [sha256.Size]byte
+
+	// turn is what the admitted draft does to the conversation of its place, and crowd what is known of that; nil for nothing.
+	turn  turn
+	crowd *loopbrake.Crowd
 
 	// audited and creates are what the last decision about the draft added besides: the log's copy of the message, and its channel.
 	audited, creates bool

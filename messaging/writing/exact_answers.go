@@ -14,7 +14,6 @@ import (
 
 // readExact reads the answers and the claims of the requests that take an exact number of answers.
 func (b *batch) readExact() error {
-	b.exact = make(map[string]*claim.Answers)
 	claims := make(map[string]map[int64][]*claim.Claim)
 	var statements []database.Statement
 	for id, m := range b.requests {
@@ -26,6 +25,9 @@ func (b *batch) readExact() error {
 		var ofClaims, ofAnswers database.Statement
 		claims[id], ofClaims = claim.Prepare(b.tx, m.IntentNo, []int64{m.Position})
 		answers.By, ofAnswers = claim.PrepareAnswerers(m.IntentNo, m.Position)
+		if b.exact == nil {
+			b.exact = make(map[string]*claim.Answers)
+		}
 		b.exact[id] = answers
 		statements = append(statements, ofClaims, ofAnswers)
 	}
@@ -67,6 +69,9 @@ func (b *batch) noteAnswer(head *intents.Head, channel *channels.Rules, d *Draft
 		return nil // it needed no claim
 	}
 	b.tx.SendWithCommit(claim.Deletion(ended))
+	if b.annotated == nil {
+		b.annotated = make(map[channels.Key]struct{})
+	}
 	b.annotated[channel.Key] = struct{}{}
 	if ended.Ended != "" {
 		return nil // it was announced when it ended

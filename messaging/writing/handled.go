@@ -12,7 +12,6 @@ type handling struct{ requestID, agent string }
 // where the sender may see the request for that reason alone: it is a request to a role, and was sent before the sender
 // took the role. There are few of these, so usually this costs nothing.
 func (b *batch) readHandled() error {
-	b.handled = make(map[handling]struct{})
 	var statements []database.Statement
 	for _, s := range b.submissions {
 		m, one := b.requests[s.draft.CorrelationID], handling{s.draft.CorrelationID, s.draft.Sender}
@@ -26,6 +25,9 @@ func (b *batch) readHandled() error {
 			Args: []any{m.IntentNo, m.Position, one.agent, m.IntentNo, m.Position, one.agent},
 			Scan: func(row database.Row) error {
 				var found int64
+				if b.handled == nil {
+					b.handled = make(map[handling]struct{})
+				}
 				b.handled[one] = struct{}{}
 				return row.Scan(&found)
 			},

@@ -119,6 +119,14 @@ func (b *batch) readKeys(intentNos []int64) []database.Statement {
 	}}
 }
 
+// noteKey notes that a draft of this batch was stored under a key, for the drafts that follow.
+func (b *batch) noteKey(place keyPlace, record keyRecord) {
+	if b.keys == nil {
+		b.keys = make(map[keyPlace]keyRecord)
+	}
+	b.keys[place] = record
+}
+
 func (b *batch) scanKey(row database.Row) error {
 	var place keyPlace
 	var record keyRecord
@@ -134,7 +142,7 @@ func (b *batch) scanKey(row database.Row) error {
 		return err
 	}
 	record.target, record.createdAt = target.String, database.Time(createdAt)
-	b.keys[place] = record
+	b.noteKey(place, record)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"openintent/messaging/loopbrake"
+	"openintent/messaging/message"
 )
 
 // within is a budget of so many turns in a server's time.
@@ -77,4 +78,31 @@ func TestATurnAllocatesNothing(t *testing.T) {
 	}
 	say()
 	require.Zero(t, testing.AllocsPerRun(100, say))
+}
+
+// A turn of a crowd whose agents are known allocates nothing, and what is no turn asks nothing.
+func TestATurnOfACrowdAllocatesNothing(t *testing.T) {
+	b, crowd, at := newBrakes(), loopbrake.NewCrowd(), int64(1)
+	agents := []string{"alice", "bob", "carol"}
+	ask := func() {
+		turn := loopbrake.Turn{Sender: agents[at%3], Target: agents[(at+1)%3], At: time.UnixMicro(at)}
+		b.note(crowd, turn, crowd.Counts(turn, loopbrake.BrakeTime), within(20))
+		b.keep()
+		at++
+	}
+	for range 5 {
+		ask()
+	}
+	require.Zero(t, testing.AllocsPerRun(100, ask))
+
+	talk := newBraking(2)
+	notify := draftBy("alice")
+	notify.MessageType = message.TypeNotify
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		require.NoError(t, talk.heedBudget(talk.head, talk.channel, notify))
+		talk.noteTurn(talk.head, talk.channel, notify)
+		_, _, counts := talk.placeOfTurn(notify)
+		require.False(t, counts)
+	}))
+	require.Nil(t, talk.brakes.known(1, loopbrake.Place{ChannelNo: 7}), "nor is anything kept of it")
 }

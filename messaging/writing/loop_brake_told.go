@@ -1,7 +1,6 @@
 package writing
 
 import (
-	"errors"
 	"strconv"
 
 	"openintent/channels"
@@ -17,9 +16,6 @@ import (
 // brakesToldHourly bounds how often an hour a coordinator is told of brakes in an intent.
 const brakesToldHourly = 20
 
-// errUntold means that a message puts on a brake of which the coordinator is told. That takes reading.
-var errUntold = errors.New("a batch that tells of a brake is not stored in one round trip")
-
 // brake counts an admitted draft, and notes on it if it is braked. It returns whose dialogue it is if the draft is
 // the first one that is braked, and otherwise nobody.
 func (b *batch) brake(head *intents.Head, channel *channels.Rules, d *Draft) (agents []string) {
@@ -32,10 +28,11 @@ func (b *batch) brake(head *intents.Head, channel *channels.Rules, d *Draft) (ag
 	if !known && place.Root != 0 {
 		talk.Recall(b.parent(d), place.Root, budget)
 	}
-	if talk.Leaves(d.Sender, d.Target, d.conversation) {
+	speaker := loopbrake.Speaker(d.Sender, d.Human)
+	if talk.Leaves(speaker, d.Target, d.conversation) {
 		return nil
 	}
-	braked, first := b.brakes.turn(talk, d.Sender, head.Now(), budget)
+	braked, first := b.brakes.turn(talk, speaker, head.Now(), budget)
 	if braked {
 		d.conversation = d.conversation.WithBrake()
 	}
@@ -59,16 +56,10 @@ func (b *batch) tellOfBrake(head *intents.Head, channel *channels.Rules, m *mess
 		b.logger.Info("a loop brake was put on", "intent", channel.IntentID, "channel", channel.ID, "message", m.ID, "agents", agents,
 			"turn_budget", channel.TurnBudget)
 	})
-	access, err := b.intents.Rules(b.tx, head.IntentNo, head.Epoch)
-	if err != nil {
-		return err
-	}
-	to := access.Coordinator(head.Now())
-	switch {
-	case to == "":
+	to := b.access[head.IntentNo].Coordinator(head.Now())
+	if to == "" || b.remembered {
+		b.needsReading = b.needsReading || to != ""
 		return nil
-	case b.atOnce:
-		return errUntold
 	}
 	var payload jsonvalue.Builder
 	payload.String("event", "loop_brake").String("channel_id", channel.ID).String("message_id", m.ID)

@@ -21,8 +21,8 @@ type braking struct {
 func newBraking(budget int64) *braking {
 	return &braking{
 		batch: &batch{
-			Writer:   &Writer{brakes: newBrakes()},
-			requests: make(map[string]*message.Message), parents: make(map[sighting]*message.Message),
+			Writer: &Writer{brakes: newBrakes()},
+			state:  state{requests: make(map[string]*message.Message), parents: make(map[sighting]*message.Message)},
 		},
 		head:    &intents.Head{IntentNo: 1, LastAt: someTime},
 		channel: &channels.Rules{Key: channels.Key{IntentNo: 1, ChannelNo: 7}, TurnBudget: budget},

@@ -80,34 +80,28 @@ func (c *optimisticCache) keep(entries int) {
 	c.refusals.Resize(entries)
 }
 
-// cachedState is what a batch would otherwise read.
-type cachedState struct {
-	heads     []intents.Head
-	counts    map[channels.Key]*channels.Count
-	requests  map[string]*message.Message
-	presences map[string]agents.Presence
-	decidedBy []string
-}
-
-// recall returns what a batch would otherwise read, if all of it is cached.
-func (c *optimisticCache) recall(w wants) (cachedState, bool) {
-	state := cachedState{
-		counts: make(map[channels.Key]*channels.Count), requests: make(map[string]*message.Message),
+// recall returns the state of a batch as far as the cache has it, if nothing else has to be read. Rules and refusals come later
+// (Writer.remember).
+func (c *optimisticCache) recall(w wants) (state, bool) {
+	s := state{
+		remembered: true,
+		counts:     make(map[channels.Key]*channels.Count), requests: make(map[string]*message.Message),
 		presences: make(map[string]agents.Presence),
 	}
-	ok := !w.uncertain && !w.byName && !w.conversing && c.recallIntents(&state, w) &&
-		c.recallPresences(&state, w.names) && c.recallPresences(&state, addressees(state.requests, w.names))
-	return state, ok
+	ok := !w.uncertain && len(w.byName) == 0 && !w.conversing && c.recallIntents(&s, w) &&
+		c.recallPresences(&s, w.names) && c.recallPresences(&s, addressees(s.requests, w.names))
+	return s, ok
 }
 
-func (c *optimisticCache) recallIntents(state *cachedState, w wants) bool {
+func (c *optimisticCache) recallIntents(state *state, w wants) bool {
 	generations := make(map[int64]int64, len(w.intentNos))
+	state.generations = generations
 	for _, no := range w.intentNos {
 		known, ok := c.heads.Get(no)
 		if !ok || known.contested {
 			return false
 		}
-		state.heads = append(state.heads, known.head)
+		state.expected = append(state.expected, known.head)
 		generations[no] = known.generation
 	}
 	for _, key := range w.channels {
@@ -127,7 +121,7 @@ func (c *optimisticCache) recallIntents(state *cachedState, w wants) bool {
 	return true
 }
 
-func (c *optimisticCache) recallPresences(state *cachedState, names []string) bool {
+func (c *optimisticCache) recallPresences(state *state, names []string) bool {
 	for _, name := range names {
 		known, ok := c.presences.Get(name)
 		if !ok {
@@ -137,6 +131,23 @@ func (c *optimisticCache) recallPresences(state *cachedState, names []string) bo
 			state.presences[name] = known.presence
 		}
 		state.decidedBy = append(state.decidedBy, name)
+	}
+	return true
+}
+
+// recallRefusals recalls which of the drafts' senders their addressees refuse, as of the addressees' presences.
+func (c *optimisticCache) recallRefusals(state *state, submissions []*submission) bool {
+	pairs := state.refusable(submissions)
+	if len(pairs) == 0 {
+		return true
+	}
+	state.refusals = make(map[agents.RefusedPair]refusal, len(pairs))
+	for _, pair := range pairs {
+		known, ok := c.refusals.Get(pair)
+		if !ok || known.asOf != state.presences[pair.AgentID].Refusals {
+			return false
+		}
+		state.refusals[pair] = known
 	}
 	return true
 }

@@ -245,7 +245,7 @@ func (q *queue) take(now time.Time) taken {
 		t.batch, t.overdue = q.aside.take(now, q.stopping, q.shared())
 	}
 	if len(t.batch) == 0 {
-		t.batch = q.gather(now)
+		t.batch = q.fill(now)
 	}
 	q.leave(t.batch)
 	q.leave(t.overdue)
@@ -254,9 +254,9 @@ func (q *queue) take(now time.Time) taken {
 	return t
 }
 
-// gather takes drafts from the keys' lines, in turn. A draft that does not fit into the batch any more waits for the next
+// fill takes drafts from the keys' lines, in turn. A draft that does not fit into the batch any more waits for the next
 // one, with all that is behind it.
-func (q *queue) gather(now time.Time) (batch []*submission) {
+func (q *queue) fill(now time.Time) (batch []*submission) {
 	bytes := 0
 	var spent turns // keys that have had all of their share in this batch
 	for len(batch) < maxBatchDrafts {

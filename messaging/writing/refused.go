@@ -21,14 +21,19 @@ type refusal struct {
 	refused bool
 }
 
-// readRefused reads which of the drafts' senders are refused. It reads nothing unless an addressee refuses somebody.
-func (b *batch) readRefused() error {
-	var pairs []agents.RefusedPair
-	for _, s := range b.submissions {
-		if d := s.draft; d.refusable() && b.presences[d.Target].Refusals != 0 {
+// refusable returns the senders of drafts and their addressees that refuse somebody.
+func (s *state) refusable(submissions []*submission) (pairs []agents.RefusedPair) {
+	for _, one := range submissions {
+		if d := one.draft; d.refusable() && s.presences[d.Target].Refusals != 0 {
 			pairs = append(pairs, agents.RefusedPair{AgentID: d.Target, Sender: d.Sender})
 		}
 	}
+	return pairs
+}
+
+// readRefused reads which of the drafts' senders are refused. It reads nothing unless an addressee refuses somebody.
+func (b *batch) readRefused() error {
+	pairs := b.refusable(b.submissions)
 	if len(pairs) == 0 {
 		return nil
 	}
@@ -45,21 +50,6 @@ func (b *batch) readRefused() error {
 }
 
 // refuses reports whether the draft's addressee refuses its sender.
-func (b *batch) refuses(d *Draft) (bool, error) {
-	if !d.refusable() {
-		return false, nil
-	}
-	asOf := b.presences[d.Target].Refusals
-	if asOf == 0 {
-		return false, nil
-	}
-	pair := agents.RefusedPair{AgentID: d.Target, Sender: d.Sender}
-	if !b.atOnce {
-		return b.refusals[pair].refused, nil
-	}
-	known, ok := b.cache.refusals.Get(pair)
-	if !ok || known.asOf != asOf {
-		return false, errDoubtful
-	}
-	return known.refused, nil
+func (s *state) refuses(d *Draft) bool {
+	return d.refusable() && s.refusals[agents.RefusedPair{AgentID: d.Target, Sender: d.Sender}].refused
 }

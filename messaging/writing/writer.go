@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"openintent/channels"
@@ -19,7 +20,7 @@ import (
 const batchTimeout = 30 * time.Second
 
 // Writer commits drafts in groups. It takes the drafts that wait, without delaying one for others, and stores them in one
-// transaction. While it commits, the next group gathers. Its one goroutine never waits for an intent's lock.
+// transaction. While it commits, the next group forms. Its one goroutine never waits for an intent's lock.
 type Writer struct {
 	// db has a lane for the writer's transactions, so that no other transaction holds them up.
 	db        *database.DB
@@ -35,6 +36,8 @@ type Writer struct {
 	refused func(reason string)
 	tracing Tracing
 	queue   *queue
+	// concluded counts the drafts that were stored or refused.
+	concluded atomic.Int64
 	// troubled is true once the database was away, until nameLosses has compared the logs. moves is how often another server of the
 	// database had become the primary by then. Both belong to the writer's goroutine.
 	troubled bool
@@ -125,6 +128,9 @@ func (w *Writer) Keep(entries int) {
 // Waiting counts the drafts that wait, and the intents of which some are put aside.
 func (w *Writer) Waiting() (drafts, intents int) { return w.queue.waits() }
 
+// Concluded counts the drafts that were stored or refused. As long as it does not rise and none wait, the writer has nothing to do.
+func (w *Writer) Concluded() int64 { return w.concluded.Load() }
+
 // Submit queues a draft and waits until it is committed or refused. When the context ends first, the draft is still stored
 // or refused, but nobody hears of it.
 func (w *Writer) Submit(ctx context.Context, d *Draft) (*message.Message, bool, error) {
@@ -142,6 +148,9 @@ func (w *Writer) Submit(ctx context.Context, d *Draft) (*message.Message, bool, 
 		w.noteRefusal(err)
 		return nil, false, err
 	}
+	steps, _ := ctx.Value(stepsKey{}).(*Steps)
+	steps.queued()
+	defer steps.ended()
 	select {
 	case out := <-s.done:
 		return out.Message, out.replayed, out.Err
@@ -235,44 +244,50 @@ func (w *Writer) Stop() {
 }
 
 // commit brings the drafts of the batch to an outcome, and returns those that have to be put aside. A refused draft does
-// not affect the others. When the data of some row caused an error, the drafts run again one by one, so that only that
-// row's draft fails.
-func (w *Writer) commit(batch []*submission) (again []*submission) {
+// not affect the others. When one of the drafts spoiled the transaction, they run again one by one, so that only that one fails.
+func (w *Writer) commit(submissions []*submission) (again []*submission) {
 	began := w.tracing.time()
-	b, err := w.transact(batch)
-	switch {
-	case err == nil:
-		w.observe(len(batch)-len(b.passedOver), b.atOnce)
+	var b *batch
+	outcome, err := database.Together(len(submissions), func() (err error) {
+		b, err = w.transact(submissions)
+		return err
+	})
+	switch outcome {
+	case database.Stored:
+		concluded := len(submissions) - len(b.passedOver)
+		w.concluded.Add(int64(concluded))
+		w.observe(concluded, b.remembered)
 		b.wakeReaders()
-		w.tracing.show(batch, b, began, nil)
+		w.tracing.show(submissions, b, began, nil)
 		b.deliver()
 		w.nameLosses()
 		return b.passedOver
-	case database.IsCommitUnknown(err):
+	case database.Uncertain:
 		// The lost transaction may hold its locks for a while. Once the writer gets them, it looks for each message.
-		for _, s := range batch {
+		for _, s := range submissions {
 			s.uncertain = true
 		}
 		w.noteTrouble()
 		w.hub.WakeUp(b.topics()...) // there may be something to see
-		return batch
-	case database.IsConflict(err):
-		for _, s := range batch {
+		return submissions
+	case database.Contended:
+		for _, s := range submissions {
 			s.alone = true
 		}
-		return batch
-	case database.IsData(err) && len(batch) > 1:
-		w.logger.Warn("the database refused a batch; its messages are stored one by one", "error", err)
-		return w.commitSingly(batch)
+		return submissions
+	case database.Spoiled:
+		w.logger.Warn("a batch could not be stored; its messages are stored one by one", "error", err)
+		return w.commitSingly(submissions)
+	default:
+		w.tracing.show(submissions, b, began, err)
+		return w.fail(submissions, err)
 	}
-	w.tracing.show(batch, b, began, err)
-	return w.fail(batch, err)
 }
 
 // commitSingly commits each draft by itself. When a draft is put aside, the later ones of its intent are put aside with it.
-func (w *Writer) commitSingly(batch []*submission) (again []*submission) {
+func (w *Writer) commitSingly(submissions []*submission) (again []*submission) {
 	behind := make(map[int64]bool)
-	for _, s := range batch {
+	for _, s := range submissions {
 		rest := []*submission{s}
 		if !behind[s.draft.IntentNo] {
 			rest = w.commit(rest)
@@ -287,12 +302,12 @@ func (w *Writer) commitSingly(batch []*submission) (again []*submission) {
 
 // fail tells the senders that their messages could not be stored. It keeps those that may be stored after all when the
 // database is away: the writer goes on looking for their outcome for a while.
-func (w *Writer) fail(batch []*submission, err error) (again []*submission) {
+func (w *Writer) fail(submissions []*submission, err error) (again []*submission) {
 	if database.IsUnavailable(err) {
 		w.noteTrouble()
 	}
-	w.logger.Error("messages could not be stored", "messages", len(batch), "error", err)
-	for _, s := range batch {
+	w.logger.Error("messages could not be stored", "messages", len(submissions), "error", err)
+	for _, s := range submissions {
 		if s.uncertain && database.IsUnavailable(err) {
 			again = append(again, s)
 		} else {
@@ -305,36 +320,22 @@ func (w *Writer) fail(batch []*submission, err error) (again []*submission) {
 func (w *Writer) transact(submissions []*submission) (b *batch, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
 	defer cancel()
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fault.New(fault.Internal, "INTERNAL", "The server failed; the failure has been logged.").
-				Because(errors.New("panic while storing messages"))
-			w.logger.Error("panic while storing messages", "cause", cause)
-		}
-	}()
-	wants := w.wants(submissions)
-	if recalled, ok := w.cache.recall(wants); ok {
-		b, err = w.transactAtOnce(ctx, submissions, recalled)
+	all := w.wants(submissions)
+	if remembered, ok := w.remember(all, submissions); ok {
+		err = w.db.Lane().WriteAtOnce(ctx, func(tx *database.Tx) error {
+			b = newBatch(w, tx, submissions)
+			return b.decideByMemory(remembered)
+		})
 		if err == nil || database.IsCommitUnknown(err) {
 			return b, err
+		}
+		if !errors.Is(err, errNeedsReading) {
+			w.cache.doubt(remembered.expected)
 		}
 	}
 	err = w.db.Lane().Write(ctx, func(tx *database.Tx) error {
 		b = newBatch(w, tx, submissions)
-		return b.run(wants)
+		return b.decideByReading(all)
 	})
-	return b, err
-}
-
-// transactAtOnce stores the batch in one round trip, by what is cached. After an error nothing of the batch is stored,
-// unless the outcome is unknown, and the batch is read and decided anew.
-func (w *Writer) transactAtOnce(ctx context.Context, submissions []*submission, recalled cachedState) (b *batch, err error) {
-	err = w.db.Lane().WriteAtOnce(ctx, func(tx *database.Tx) error {
-		b = newBatch(w, tx, submissions)
-		return b.runAtOnce(recalled)
-	})
-	if err != nil && !errors.Is(err, errRefusedAtOnce) && !errors.Is(err, errDoubtful) && !errors.Is(err, errUntold) {
-		w.cache.doubt(recalled.heads)
-	}
 	return b, err
 }

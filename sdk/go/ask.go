@@ -240,20 +240,30 @@ func (c *Client) ResumeAsk(ctx context.Context, channelID, messageID string, wai
 	defer cancel()
 	for {
 		begun, window := time.Now(), min(time.Until(p.until), longestWindow)
-		responses, err := c.await(ctx, channelID, messageID, 1, p)
+		answer, err := c.awaitExplained(ctx, channelID, messageID, p)
 		switch {
 		case err != nil:
 			return nil, about(err, messageID)
-		case len(responses) > 0:
-			return c.firstOf(responses[0], nil)
+		case len(answer.GetResponses()) > 0:
+			return c.firstOf(answer.GetResponses()[0], nil)
 		case time.Since(begun) < window || time.Now().After(p.until): // the call ended early, because no response can come any more
-			return nil, about(c.whyUnanswered(ctx, channelID), messageID)
+			return nil, about(c.whyUnanswered(ctx, channelID, answer), messageID)
 		}
 	}
 }
 
 // whyUnanswered returns the error for a question that has no response.
-func (c *Client) whyUnanswered(ctx context.Context, channelID string) error {
+func (c *Client) whyUnanswered(ctx context.Context, channelID string, answer *openintentv1.AwaitResponsesResponse) error {
+	switch answer.GetCause() {
+	case reasonDeclined:
+		refused := &Error{Code: "FAILED_PRECONDITION", Reason: reasonDeclined, Message: answer.GetExplanation()}
+		if answer.GetNote() != "" {
+			refused.Metadata = map[string]string{"note": answer.GetNote()}
+		}
+		return refused
+	case causeWithdrawn:
+		return &Error{Code: "FAILED_PRECONDITION", Reason: reasonDeleted, Message: answer.GetExplanation()}
+	}
 	channel, err := c.GetChannel(ctx, channelID)
 	switch {
 	case err != nil:
@@ -276,6 +286,17 @@ func (c *Client) await(
 		})
 	}, always)
 	return answer.GetResponses(), err
+}
+
+// awaitExplained is await for the first response. Without one, the answer says why, and it comes at once when the agent has declined.
+func (c *Client) awaitExplained(ctx context.Context, channelID, messageID string, p patience) (*openintentv1.AwaitResponsesResponse, error) {
+	explain := true
+	return attempted(ctx, c, p, func(ctx context.Context) (*openintentv1.AwaitResponsesResponse, error) {
+		seconds := max(0, min(time.Until(p.until), longestWindow).Seconds())
+		return c.raw.Messages.AwaitResponses(ctx, &openintentv1.AwaitResponsesRequest{
+			ChannelId: channelID, MessageId: messageID, WaitSeconds: &seconds, Explain: &explain,
+		})
+	}, always)
 }
 
 func countOf(count int) *int32 {

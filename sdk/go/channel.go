@@ -69,6 +69,9 @@ type ChannelOptions struct {
 	// TurnBudget is how many messages two agents alone may exchange within 10 minutes before the loop brake is put on, between 2 and 100;
 	// 0 means 20, and a negative number means that there is no brake.
 	TurnBudget int64
+	// ConversationBudget is how often agents may set each other to work within 10 minutes, in a thread or outside threads, before they are
+	// braked, between 2 and 1,000; 0 means 60 in a thread and 200 outside threads, and a negative number that there is no brake.
+	ConversationBudget int64
 	// TaskID binds the channel to a task.
 	TaskID string
 	// Dictatable gives the channel an address that people can dictate.
@@ -77,19 +80,22 @@ type ChannelOptions struct {
 
 // Channel is a channel as the server last described it, together with the client that asked for it.
 type Channel struct {
-	ID            string
-	IntentID      string
-	Address       string // such as VK47; "" unless the channel is dictatable
-	TaskID        string
-	Name          string
-	CreatedBy     string
-	Members       []string
-	MemberPolicy  MemberPolicy
-	Audit         bool
-	TTL           time.Duration
-	MaxMessages   int64
-	History       History
-	TurnBudget    int64
+	ID           string
+	IntentID     string
+	Address      string // such as VK47; "" unless the channel is dictatable
+	TaskID       string
+	Name         string
+	CreatedBy    string
+	Members      []string
+	MemberPolicy MemberPolicy
+	Audit        bool
+	TTL          time.Duration
+	MaxMessages  int64
+	History      History
+	TurnBudget   int64
+	// ConversationBudget is nil where nobody has set it, and 0 where there is no brake.
+	ConversationBudget *int64
+
 	Status        ChannelStatus
 	CreatedAt     time.Time
 	ClosedAt      time.Time
@@ -105,9 +111,17 @@ func (c *Client) channel(ch *openintentv1.Channel) *Channel {
 		CreatedBy: ch.GetCreatedBy(), Members: ch.GetMembers(), MemberPolicy: memberPolicies.word(ch.GetMemberPolicy()),
 		Audit: ch.GetOptions().GetAudit(), TTL: time.Duration(ch.GetOptions().GetTtlSeconds()) * time.Second, MaxMessages: ch.GetOptions().GetMaxMessages(),
 		History: histories.word(ch.GetOptions().GetHistory()), TurnBudget: ch.GetOptions().GetTurnBudget(),
-		Status: channelStatuses.word(ch.GetStatus()), CreatedAt: timeOf(ch.GetCreatedAt()), ClosedAt: timeOf(ch.GetClosedAt()),
+		ConversationBudget: conversationBudgetOf(ch),
+		Status:             channelStatuses.word(ch.GetStatus()), CreatedAt: timeOf(ch.GetCreatedAt()), ClosedAt: timeOf(ch.GetClosedAt()),
 		MessageCount: ch.GetMessageCount(), LastMessageAt: timeOf(ch.GetLastMessageAt()), client: c,
 	}
+}
+
+func conversationBudgetOf(ch *openintentv1.Channel) *int64 {
+	if ch.GetOptions() == nil {
+		return nil
+	}
+	return ch.GetOptions().ConversationBudget
 }
 
 // Open returns the intent's open channel of this name, or creates it with the options. When several callers do so
@@ -156,6 +170,10 @@ func (c *Client) CreateChannel(ctx context.Context, intentID, name string, optio
 	if options.TurnBudget != 0 {
 		budget := max(options.TurnBudget, 0)
 		request.Options.TurnBudget = &budget
+	}
+	if options.ConversationBudget != 0 {
+		budget := max(options.ConversationBudget, 0)
+		request.Options.ConversationBudget = &budget
 	}
 	request.Options.History = histories.number(options.History)
 	repeating := false

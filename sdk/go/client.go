@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/sdk/go/exchange"
 )
 
 // maxReceived bounds the size of one answer from the server: a page ends at 3 MiB, but ask_all can return a thousand
@@ -22,9 +23,11 @@ const maxReceived = 512 << 20
 // Client calls a server as one identity. Several goroutines may use it.
 type Client struct {
 	connection *grpc.ClientConn
-	options    Options
-	outage     *outage // of all clients on the connection
-	calls      identified
+	// exchanges carry the calls while the client is busy, for all clients on the connection.
+	exchanges *exchange.Connection
+	options   Options
+	outage    *outage // of all clients on the connection
+	calls     identified
 	// The calls of raw are single attempts, and those of patient are made again while the server is away.
 	raw, patient Raw
 }
@@ -49,6 +52,9 @@ type Raw struct {
 	Obligations   openintentv1.ObligationServiceClient
 	Leases        openintentv1.LeaseServiceClient
 	Search        openintentv1.SearchServiceClient
+	Contacts      openintentv1.ContactServiceClient
+	Reach         openintentv1.ReachServiceClient
+	Concerns      openintentv1.ConcernServiceClient
 	Reactions     openintentv1.ReactionServiceClient
 	Keys          openintentv1.KeyServiceClient
 	Invites       openintentv1.InviteServiceClient
@@ -84,6 +90,11 @@ func Dial(options Options) (*Client, error) {
 }
 
 func newClient(connection *grpc.ClientConn, options Options) *Client {
+	return sharing(connection, exchange.Over(connection), options)
+}
+
+// sharing makes a client on a connection, and on the exchanges of it, that others may use too.
+func sharing(connection *grpc.ClientConn, exchanges *exchange.Connection, options Options) *Client {
 	var pairs []string
 	if options.APIKey != "" {
 		pairs = append(pairs, "x-api-key", options.APIKey)
@@ -91,8 +102,10 @@ func newClient(connection *grpc.ClientConn, options Options) *Client {
 	if options.AgentID != "" {
 		pairs = append(pairs, "x-agent-id", options.AgentID)
 	}
-	calls := identified{connection, pairs, options}
-	client := &Client{connection: connection, options: options, outage: &outage{}, calls: calls, raw: rawOf(calls)}
+	calls := identified{exchanges, pairs, options}
+	client := &Client{
+		connection: connection, exchanges: exchanges, options: options, outage: &outage{}, calls: calls, raw: rawOf(calls),
+	}
 	client.patient = rawOf(patientCalls{calls, client})
 	return client
 }
@@ -114,6 +127,9 @@ func rawOf(calls grpc.ClientConnInterface) Raw {
 		Obligations:   openintentv1.NewObligationServiceClient(calls),
 		Leases:        openintentv1.NewLeaseServiceClient(calls),
 		Search:        openintentv1.NewSearchServiceClient(calls),
+		Contacts:      openintentv1.NewContactServiceClient(calls),
+		Reach:         openintentv1.NewReachServiceClient(calls),
+		Concerns:      openintentv1.NewConcernServiceClient(calls),
 		Reactions:     openintentv1.NewReactionServiceClient(calls),
 		Keys:          openintentv1.NewKeyServiceClient(calls),
 		Invites:       openintentv1.NewInviteServiceClient(calls),
@@ -124,7 +140,7 @@ func rawOf(calls grpc.ClientConnInterface) Raw {
 func (c *Client) As(agent string) *Client {
 	options := c.options
 	options.AgentID = agent
-	other := newClient(c.connection, options)
+	other := sharing(c.connection, c.exchanges, options)
 	other.outage = c.outage
 	return other
 }
@@ -147,7 +163,10 @@ func (c *Client) Raw() Raw { return c.patient }
 
 // Close ends the connection, for this client and all clients that As made from it. Running and later calls fail with
 // context.Canceled; agents end.
-func (c *Client) Close() error { return c.connection.Close() }
+func (c *Client) Close() error {
+	c.exchanges.Close()
+	return c.connection.Close()
+}
 
 func (c *Client) closed() bool { return c.connection.GetState() == connectivity.Shutdown }
 

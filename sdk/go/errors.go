@@ -25,8 +25,13 @@ var (
 	ErrResourceExhausted  = errors.New("resource exhausted")
 	ErrUnavailable        = errors.New("unavailable")
 
-	ErrMessageTimeout   = errors.New("message timeout")
-	ErrChannelClosed    = errors.New("channel closed")
+	ErrMessageTimeout = errors.New("message timeout")
+	ErrChannelClosed  = errors.New("channel closed")
+	// ErrDeclined means that the one agent that was asked said no. Error.Metadata has its `note`, if it gave one. It may still answer, and
+	// ResumeAsk finds the answer then.
+	ErrDeclined = errors.New("declined")
+	// ErrMessageDeleted means that the message was deleted; after an ask, that its request was withdrawn.
+	ErrMessageDeleted   = errors.New("message deleted")
 	ErrIntentEnded      = errors.New("intent ended")
 	ErrMessageExpired   = errors.New("message expired")
 	ErrChannelNotFound  = errors.New("channel not found")
@@ -67,7 +72,8 @@ var sentinelsByCode = map[string]error{
 }
 
 var sentinelsByReason = map[string]error{
-	reasonTimeout: ErrMessageTimeout, reasonClosed: ErrChannelClosed, "INTENT_ENDED": ErrIntentEnded,
+	reasonTimeout: ErrMessageTimeout, reasonClosed: ErrChannelClosed, reasonDeclined: ErrDeclined, reasonDeleted: ErrMessageDeleted,
+	"INTENT_ENDED":    ErrIntentEnded,
 	"MESSAGE_EXPIRED": ErrMessageExpired, "CHANNEL_NOT_FOUND": ErrChannelNotFound, "MESSAGE_NOT_FOUND": ErrMessageNotFound,
 	"INTENT_NOT_FOUND": ErrIntentNotFound, "NOT_A_MEMBER": ErrNotAMember, "TARGET_NOT_A_MEMBER": ErrTargetNotAMember,
 	"SENDER_MISMATCH": ErrSenderMismatch, "CHANNEL_NAME_TAKEN": ErrChannelNameTaken,
@@ -79,6 +85,10 @@ const (
 	reasonTimeout     = "MESSAGE_TIMEOUT"
 	reasonNobodyThere = "NOBODY_THERE"
 	reasonClosed      = "CHANNEL_CLOSED"
+	reasonDeclined    = "DECLINED"
+	reasonDeleted     = "MESSAGE_DELETED"
+	// causeWithdrawn is the cause with which a wait for responses ends because the request was deleted. The other causes are reasons, too.
+	causeWithdrawn = "WITHDRAWN"
 	// reasonPayload is the reason of a PayloadError; no server uses it.
 	reasonPayload = "INVALID_PAYLOAD"
 	// reasonHandlerFailed is the reason of a RemoteError; no server uses it.
@@ -264,7 +274,10 @@ func about(err error, messageID string) error {
 	if messageID == "" || !errors.As(err, &e) || e.MessageID() != "" {
 		return err
 	}
-	e.Metadata = map[string]string{messageIDKey: messageID}
+	if e.Metadata == nil {
+		e.Metadata = make(map[string]string)
+	}
+	e.Metadata[messageIDKey] = messageID
 	var late *MessageTimeoutError
 	if errors.As(err, &late) {
 		late.MessageID = messageID

@@ -56,6 +56,8 @@ type Message struct {
 	ID        string
 	ChannelID string
 	Sender    string
+	// SenderKind is "human" for what a person sent, and "" for an agent's message.
+	SenderKind string
 	// To is an agent, "role:" with a role, or "*"; "" means everyone, as "*" does.
 	To          string
 	MessageType MessageType
@@ -158,7 +160,7 @@ func (m *Message) remoteError() *RemoteError {
 
 func (c *Client) message(m *openintentv1.Message) *Message {
 	return &Message{
-		ID: m.GetId(), ChannelID: m.GetChannelId(), Sender: m.GetSender(), To: m.GetTo(),
+		ID: m.GetId(), ChannelID: m.GetChannelId(), Sender: m.GetSender(), SenderKind: m.GetSenderKind(), To: m.GetTo(),
 		MessageType: messageTypes.word(m.GetMessageType()), CorrelationID: m.GetCorrelationId(),
 		Payload: m.GetPayload().AsMap(), Metadata: m.GetMetadata().AsMap(), Status: messageStatuses.word(m.GetStatus()),
 		CreatedAt: timeOf(m.GetCreatedAt()), ExpiresAt: timeOf(m.GetExpiresAt()), ReadAt: timeOf(m.GetReadAt()),

@@ -212,7 +212,7 @@ func (r *receiver) open(ctx context.Context) (deliveries, error) {
 	unbound := context.AfterFunc(ctx, cancel)
 	outstanding, announce := r.outstanding(), true
 	stream, err := r.client.raw.Subscriptions.StreamDeliveries(opened, &openintentv1.StreamDeliveriesRequest{
-		SubscriptionId: r.subscriptionID(), MaxOutstanding: &outstanding, AnnounceActive: &announce,
+		SubscriptionId: r.subscriptionID(), MaxOutstanding: &outstanding, AnnounceActive: &announce, Probes: true,
 	})
 	if err == nil {
 		err = accepted(stream)
@@ -276,6 +276,10 @@ func (r *receiver) receive(stream deliveries) {
 // take hands a delivery to the handlers, unless it is not for them or is a repetition. The number 0 means that this
 // process now handles the following deliveries, and the inbox, or that it stands by.
 func (r *receiver) take(delivery *openintentv1.SubscriptionDelivery) {
+	if delivery.GetProbeId() != "" {
+		go r.confirm(delivery.GetProbeId())
+		return
+	}
 	if delivery.GetNumber() == 0 {
 		r.log.announced(delivery.GetStandingBy())
 		r.active.Store(!delivery.GetStandingBy())
@@ -289,6 +293,11 @@ func (r *receiver) take(delivery *openintentv1.SubscriptionDelivery) {
 	if first := r.beginAll(delivery); first != nil {
 		r.enqueue(first)
 	}
+}
+
+// confirm answers a probe, which asks whether this process reads its stream. Whoever probes finds out by themselves if that fails.
+func (r *receiver) confirm(probeID string) {
+	_, _ = r.client.raw.Reach.ConfirmProbe(r.life, &openintentv1.ConfirmProbeRequest{AgentId: r.agent.options.ID, ProbeId: probeID})
 }
 
 func (r *receiver) enqueue(this *job) {

@@ -40,8 +40,15 @@ type SearchPage struct {
 	Messages []FoundMessage
 	// NextCursor goes on; it is empty on the last page.
 	NextCursor string
-	// CompleteThrough is the time up to which the server's index has all messages. It is zero while the index is first being filled.
-	CompleteThrough time.Time
+	// CompleteThrough is the time up to which the server's index has all messages: those of the named intent, or of all. It is zero while
+	// there is no such time. CompleteFrom is the time from which it has those of the named intent; it is zero for the beginning.
+	CompleteThrough, CompleteFrom time.Time
+	// MessagesLeft is how many messages of the named intent are not indexed yet, at most. Search again: they are being indexed, the newest
+	// first.
+	MessagesLeft int64
+	// IntentsNotIndexed is how many of the intents that the client may search are not wholly indexed, if the search names none. A search
+	// that names one has it indexed.
+	IntentsNotIndexed int
 	// Bounded tells that the page ended because the server had looked at as many messages as one page may. There may be more to find.
 	Bounded bool
 }
@@ -69,9 +76,15 @@ func (c *Client) SearchMessages(ctx context.Context, query string, options Searc
 	if err != nil {
 		return nil, err
 	}
-	page := &SearchPage{NextCursor: found.GetNextCursor(), Bounded: found.GetBounded()}
+	page := &SearchPage{
+		NextCursor: found.GetNextCursor(), Bounded: found.GetBounded(),
+		MessagesLeft: found.GetMessagesLeft(), IntentsNotIndexed: int(found.GetIntentsNotIndexed()),
+	}
 	if found.GetCompleteThrough() != nil {
 		page.CompleteThrough = found.GetCompleteThrough().AsTime()
+	}
+	if found.GetCompleteFrom() != nil {
+		page.CompleteFrom = found.GetCompleteFrom().AsTime()
 	}
 	for _, one := range found.GetMessages() {
 		page.Messages = append(page.Messages, FoundMessage{

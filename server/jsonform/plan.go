@@ -71,8 +71,17 @@ var leftOutWhenUnset = map[protoreflect.FullName]bool{
 	"openintent.v1.Message.deleted_at":   true,
 	"openintent.v1.Message.obligation":   true,
 	"openintent.v1.Message.document":     true,
+	"openintent.v1.Message.sender_kind":  true,
 
 	"openintent.v1.Channel.address": true,
+
+	"openintent.v1.Agent.reach":           true,
+	"openintent.v1.MessageDelivery.reach": true,
+	"openintent.v1.Reach.waiting":         true,
+
+	"openintent.v1.SubscribeResponse.probe_id":         true,
+	"openintent.v1.SubscriptionDelivery.probe_id":      true,
+	"openintent.v1.ChannelOptions.conversation_budget": true,
 
 	"openintent.v1.Annotation.change":      true,
 	"openintent.v1.Annotation.signal":      true,

@@ -233,6 +233,8 @@ func headersOf(output protoreflect.MessageDescriptor) map[string]*Header {
 	switch {
 	case fields.ByName("checkpoint") != nil && fields.ByName("events") != nil && fields.ByName("next_cursor") != nil:
 		return map[string]*Header{"Link": headerNamed("Link"), "X-Events-Removed-Through": headerNamed("EventsRemovedThrough")}
+	case fields.ByName("responses") != nil && fields.ByName("cause") != nil:
+		return map[string]*Header{"X-OpenIntent-Cause": headerNamed("Cause")}
 	case fields.ByName("next_cursor") != nil, fields.ByName("next_since") != nil:
 		return map[string]*Header{"Link": headerNamed("Link")}
 	case fields.ByName("version") != nil && fields.ByName("version").Kind() == protoreflect.Int64Kind:

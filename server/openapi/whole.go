@@ -118,6 +118,10 @@ var headers = map[string]*Header{
 		Description: "The sequence of the last event that was removed from the beginning of the log, if any was.",
 		Schema:      &Schema{Type: "integer", Format: "int64"},
 	},
+	"Cause": {
+		Description: "Why there are not as many responses as wanted, if the call has `explain`: such as DECLINED or NOT_ANSWERED.",
+		Schema:      &Schema{Type: "string"},
+	},
 	"RetryAfter": {Description: "After how many seconds to try again, if that may help.", Schema: &Schema{Type: "integer"}},
 	"RequestID":  {Description: "Under which id the server's log has the call.", Schema: &Schema{Type: "string"}},
 }

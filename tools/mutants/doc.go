@@ -7,5 +7,5 @@
 //	scripts/mutants.sh [keys webhooks ...]
 //
 // Files, from the first to read: targets.go (what is mutated), run.go (gremlins, on a copy of the code), go_command.go (what stands between
-// gremlins and the go command), equal.go (mutants that nothing can notice).
+// gremlins and the go command), test_command.go (how much memory a test may use), equal.go (mutants that nothing can notice).
 package main

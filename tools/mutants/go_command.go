@@ -41,6 +41,9 @@ func goCommand(arguments []string) (code int) {
 	if len(arguments) > 0 && arguments[0] == "test" {
 		// Nothing debugs these tests, and their code was vetted before.
 		arguments = slices.Insert(arguments, 1, "-vet=off", "-ldflags=-s", "-gcflags=all=-dwarf=false")
+		if program, err := os.Executable(); err == nil {
+			arguments = slices.Insert(arguments, 1, "-exec="+program)
+		}
 	}
 	command := exec.Command(os.Getenv(realGo), arguments...)
 	output, err := command.CombinedOutput()

@@ -17,8 +17,11 @@ import (
 )
 
 func main() {
-	if filepath.Base(os.Args[0]) == "go" {
+	switch {
+	case filepath.Base(os.Args[0]) == "go":
 		os.Exit(goCommand(os.Args[1:]))
+	case os.Getenv(realGo) != "": // the go command runs the tests with this program
+		os.Exit(testCommand(os.Args[1:], mostMemory))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

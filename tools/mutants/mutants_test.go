@@ -122,6 +122,18 @@ func TestAMachineWithoutRoomProvesNothing(t *testing.T) {
 	}
 }
 
+// A test that takes memory without end is ended, as one that failed. One that ends by itself ends as it wants.
+func TestATestHasSoMuchMemory(t *testing.T) {
+	if code := testCommand([]string{"sleep", "600"}, 0); code != 1 {
+		t.Errorf("a test that takes too much ended with %d", code)
+	}
+	for want, script := range []string{"exit 0", "exit 1", "exit 2"} {
+		if code := testCommand([]string{"sh", "-c", script}, mostMemory); code != want {
+			t.Errorf("%s ended with %d", script, code)
+		}
+	}
+}
+
 func TestWhatLivesAndIsNotEqualFails(t *testing.T) {
 	directory := t.TempDir()
 	if err := os.Mkdir(filepath.Join(directory, "small"), 0o700); err != nil {

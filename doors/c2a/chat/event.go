@@ -107,7 +107,7 @@ func EventOf(agent string, e Entry) Event {
 		EventID:      m.GetId(),
 		Source:       Source{Platform, e.IntentID},
 		Conversation: conversationOf(agent, e),
-		Author:       AuthorOf(m.GetSender()),
+		Author:       authorOf(m),
 		Target:       targetOf(m, e.Attention),
 		Content:      ContentOf(m),
 		Timing:       Timing{moment(m.GetCreatedAt()), e.Position},
@@ -146,6 +146,18 @@ func AuthorOf(sender string) Author {
 		kind = "system"
 	}
 	return Author{sender, kind, sender}
+}
+
+// human is the kind of a person, for the draft and for the contract.
+const human = "human"
+
+// authorOf returns who sent a message as its author.
+func authorOf(m *openintentv1.Message) Author {
+	author := AuthorOf(m.GetSender())
+	if m.GetSenderKind() == human {
+		author.Kind = human
+	}
+	return author
 }
 
 func targetOf(m *openintentv1.Message, attention *openintentv1.Attention) Target {

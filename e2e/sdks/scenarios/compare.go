@@ -128,6 +128,7 @@ var classes = map[string]error{
 	"TargetNotAMemberError": openintent.ErrTargetNotAMember, "SenderMismatchError": openintent.ErrSenderMismatch,
 	"ChannelNameTakenError": openintent.ErrChannelNameTaken, "ClaimedError": openintent.ErrClaimed,
 	"ClaimLostError": openintent.ErrClaimLost, "AnsweredError": openintent.ErrAnswered,
+	"DeclinedError": openintent.ErrDeclined, "MessageDeletedError": openintent.ErrMessageDeleted,
 }
 
 func isOfClass(class string, err error) (bool, error) {

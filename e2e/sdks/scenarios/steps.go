@@ -44,6 +44,7 @@ type facts struct {
 	Background   string         `yaml:"background"`
 	Gate         string         `yaml:"gate"`
 	Status       string         `yaml:"status"`
+	Level        string         `yaml:"level"`
 	Client       string         `yaml:"client"`
 	Replica      int            `yaml:"replica"`
 
@@ -63,6 +64,7 @@ type channelFacts struct {
 	TTLSeconds  int64 `yaml:"ttl_seconds"`
 	MaxMessages int64 `yaml:"max_messages"`
 	TurnBudget  int64 `yaml:"turn_budget"`
+	Crowd       int64 `yaml:"conversation_budget"`
 }
 
 // read returns an act's facts.
@@ -96,6 +98,8 @@ func init() {
 		"status_note":  with((*story).statusNote),
 		"deregister":   with((*story).deregister),
 		"presence":     with((*story).presence),
+		"reach":        with((*story).reach),
+		"probe":        with((*story).probe),
 		"restart":      control("restart"),
 		"kill":         control("kill"),
 		"move":         control("move"),

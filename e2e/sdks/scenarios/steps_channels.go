@@ -153,6 +153,7 @@ func (f facts) channelOptions() openintent.ChannelOptions {
 	return openintent.ChannelOptions{
 		Members: f.Members, MemberPolicy: openintent.MemberPolicy(f.MemberPolicy), Audit: f.Options.Audit,
 		TTL: time.Duration(f.Options.TTLSeconds) * time.Second, MaxMessages: f.Options.MaxMessages, TurnBudget: f.Options.TurnBudget,
+		ConversationBudget: f.Options.Crowd,
 	}
 }
 
@@ -215,8 +216,15 @@ func describeChannel(c *openintent.Channel) map[string]any {
 		"id": c.ID, "intent_id": c.IntentID, "task_id": orNil(c.TaskID), "name": c.Name, "created_by": c.CreatedBy,
 		"members": members, "member_policy": string(c.MemberPolicy), "status": string(c.Status),
 		"message_count": c.MessageCount, "created_at": timeOrNil(c.CreatedAt), "closed_at": timeOrNil(c.ClosedAt),
-		"options": map[string]any{"audit": c.Audit, "max_messages": c.MaxMessages, "turn_budget": c.TurnBudget},
+		"options": map[string]any{"audit": c.Audit, "max_messages": c.MaxMessages, "turn_budget": c.TurnBudget, "conversation_budget": numberOrNil(c.ConversationBudget)},
 	}
+}
+
+func numberOrNil(number *int64) any {
+	if number == nil {
+		return nil
+	}
+	return *number
 }
 
 func orNil(text string) any {

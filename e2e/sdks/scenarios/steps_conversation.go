@@ -89,6 +89,7 @@ var stepsOfConversation = map[string]func(s *story, a act, f facts) (any, error)
 	"obligations": func(s *story, a act, f facts) (any, error) {
 		return listResult(s.client(a.who).Obligations(s.ctx, openintent.Side(f.Side)))
 	},
+	"concerns": (*story).concerns,
 	"claim": func(s *story, a act, f facts) (any, error) {
 		id, err := s.channel(a.who, f.Channel)
 		if err != nil {
@@ -232,4 +233,29 @@ func listOf(texts []string) []any {
 		list[i] = text
 	}
 	return list
+}
+
+// concerns waits until an agent has so many concerns of a kind, and returns them.
+func (s *story) concerns(a act, f facts) (any, error) {
+	for {
+		page, err := s.client(a.who).Concerns(s.ctx, openintent.ConcernOptions{Kind: openintent.ConcernKind(f.Kind)})
+		if err != nil {
+			return nil, err
+		}
+		if len(page.Concerns) == f.Count {
+			found := []any{}
+			for _, one := range page.Concerns {
+				found = append(found, map[string]any{
+					"kind": string(one.Kind), "agent_id": orNil(one.AgentID), "channel_id": orNil(one.ChannelID), "message_id": orNil(one.MessageID),
+					"subscription_id": orNil(one.SubscriptionID), "actions": listOf(one.Actions),
+				})
+			}
+			return found, nil
+		}
+		select {
+		case <-time.After(interval):
+		case <-s.ctx.Done():
+			return nil, fmt.Errorf("waited in vain for %d concerns; there are %d", f.Count, len(page.Concerns))
+		}
+	}
 }

@@ -42,3 +42,41 @@ func (s *story) presence(a act, f facts) (any, error) {
 		}
 	}
 }
+
+// reach waits until an agent's reach has the step's level, and returns it.
+func (s *story) reach(a act, f facts) (any, error) {
+	for {
+		reach, err := s.client(a.who).Reach(s.ctx, f.Agent.Value)
+		if err != nil {
+			return nil, err
+		}
+		if string(reach.Level) == f.Level {
+			kinds := []any{}
+			for _, path := range reach.Paths {
+				kinds = append(kinds, path.Kind)
+			}
+			return map[string]any{"agent_id": reach.AgentID, "level": f.Level, "paths": kinds, "waiting": reach.Waiting}, nil
+		}
+		select {
+		case <-time.After(interval):
+		case <-s.ctx.Done():
+			return nil, fmt.Errorf("waited in vain for the reach %s; it is %s", f.Level, reach.Level)
+		}
+	}
+}
+
+// probe probes an agent, and returns its level and which kinds of path confirmed the probe.
+func (s *story) probe(a act, f facts) (any, error) {
+	probed, err := s.client(a.who).Raw().Reach.ProbeAgent(s.ctx, &openintentv1.ProbeAgentRequest{AgentId: f.Agent.Value})
+	if err != nil {
+		return nil, openintent.FromError(err)
+	}
+	confirmed := []any{}
+	for _, path := range probed.GetPaths() {
+		if path.GetConfirmedAt() != nil {
+			confirmed = append(confirmed, path.GetKind())
+		}
+	}
+	level := strings.ToLower(strings.TrimPrefix(probed.GetReach().GetLevel().String(), "REACH_LEVEL_"))
+	return map[string]any{"level": level, "confirmed": confirmed}, nil
+}

@@ -255,8 +255,11 @@ type Agent struct {
 	// Why the agent counts as `unhealthy` or `dead`, in plain words: how long it has been silent and what it promised, or the first 200
 	// characters of the reason that the call gave. Absent for any other status.
 	PresenceReason *string `protobuf:"bytes,17,opt,name=presence_reason,json=presenceReason,proto3,oneof" json:"presence_reason,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Whether anybody would hear what is sent to the agent now, if the request includes `reach`. It never says what waits. It is left
+	// out of JSON while it is unset.
+	Reach         *Reach `protobuf:"bytes,18,opt,name=reach,proto3" json:"reach,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Agent) Reset() {
@@ -406,6 +409,13 @@ func (x *Agent) GetPresenceReason() string {
 		return *x.PresenceReason
 	}
 	return ""
+}
+
+func (x *Agent) GetReach() *Reach {
+	if x != nil {
+		return x.Reach
+	}
+	return nil
 }
 
 // WhoAmIRequest is empty: the key, the token or the certificate says it, and X-Agent-ID where it speaks for several agents.
@@ -697,7 +707,9 @@ func (x *RegisterAgentRequest) GetTakesPartIn() string {
 type GetAgentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The agent.
-	AgentId       string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
+	AgentId string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
+	// `reach` adds whether anybody would hear what is sent to the agent. Nothing else can be included.
+	Include       []string `protobuf:"bytes,2,rep,name=include,proto3" json:"include,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -739,6 +751,13 @@ func (x *GetAgentRequest) GetAgentId() string {
 	return ""
 }
 
+func (x *GetAgentRequest) GetInclude() []string {
+	if x != nil {
+		return x.Include
+	}
+	return nil
+}
+
 // ListAgentsRequest selects agents.
 type ListAgentsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -753,7 +772,9 @@ type ListAgentsRequest struct {
 	// Page size, 1 to 1,000; 1,000 when absent. A page also ends at 3 MiB.
 	Limit *int32 `protobuf:"varint,5,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// next_cursor of the page before; absent: from the beginning. One of another list is INVALID_ARGUMENT.
-	Cursor        *string `protobuf:"bytes,6,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	Cursor *string `protobuf:"bytes,6,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	// `reach` adds to each record whether anybody would hear what is sent to the agent. Nothing else can be included.
+	Include       []string `protobuf:"bytes,7,rep,name=include,proto3" json:"include,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -828,6 +849,13 @@ func (x *ListAgentsRequest) GetCursor() string {
 		return *x.Cursor
 	}
 	return ""
+}
+
+func (x *ListAgentsRequest) GetInclude() []string {
+	if x != nil {
+		return x.Include
+	}
+	return nil
 }
 
 // ListAgentsResponse is a page of agent records.
@@ -1503,7 +1531,7 @@ var File_openintent_v1_agents_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_agents_proto_rawDesc = "" +
 	"\n" +
-	"\x1aopenintent/v1/agents.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"v\n" +
+	"\x1aopenintent/v1/agents.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19openintent/v1/reach.proto\"v\n" +
 	"\rAgentCapacity\x129\n" +
 	"\x14max_concurrent_tasks\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x12maxConcurrentTasks\x12*\n" +
 	"\fcurrent_load\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\vcurrentLoad\"\x94\x02\n" +
@@ -1513,7 +1541,7 @@ const file_openintent_v1_agents_proto_rawDesc = "" +
 	"\x12dead_after_seconds\x18\x03 \x01(\x05B\a\xbaH\x04\x1a\x02(\x01H\x02R\x10deadAfterSeconds\x88\x01\x01B\x13\n" +
 	"\x11_interval_secondsB\x1a\n" +
 	"\x18_unhealthy_after_secondsB\x15\n" +
-	"\x13_dead_after_seconds\"\xa1\a\n" +
+	"\x13_dead_after_seconds\"\xcd\a\n" +
 	"\x05Agent\x12\x19\n" +
 	"\bagent_id\x18\x01 \x01(\tR\aagentId\x12\x1c\n" +
 	"\arole_id\x18\x02 \x01(\tH\x00R\x06roleId\x88\x01\x01\x12\x17\n" +
@@ -1533,7 +1561,8 @@ const file_openintent_v1_agents_proto_rawDesc = "" +
 	"statusNote\x88\x01\x01\x12=\n" +
 	"\fsilent_since\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\vsilentSince\x12D\n" +
 	"\x10presumed_dead_at\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\x0epresumedDeadAt\x12,\n" +
-	"\x0fpresence_reason\x18\x11 \x01(\tH\x05R\x0epresenceReason\x88\x01\x01B\n" +
+	"\x0fpresence_reason\x18\x11 \x01(\tH\x05R\x0epresenceReason\x88\x01\x01\x12*\n" +
+	"\x05reach\x18\x12 \x01(\v2\x14.openintent.v1.ReachR\x05reachB\n" +
 	"\n" +
 	"\b_role_idB\a\n" +
 	"\x05_nameB\v\n" +
@@ -1575,9 +1604,10 @@ const file_openintent_v1_agents_proto_rawDesc = "" +
 	"\a_statusB\v\n" +
 	"\t_endpointB\x18\n" +
 	"\x16_drain_timeout_secondsB\x10\n" +
-	"\x0e_takes_part_in\"1\n" +
+	"\x0e_takes_part_in\"`\n" +
 	"\x0fGetAgentRequest\x12\x1e\n" +
-	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\"\x88\x03\n" +
+	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\x12-\n" +
+	"\ainclude\x18\x02 \x03(\tB\x13\xbaH\x10\x92\x01\r\x10\b\"\tr\aR\x05reachR\ainclude\"\xb7\x03\n" +
 	"\x11ListAgentsRequest\x12C\n" +
 	"\x06status\x18\x01 \x01(\x0e2\x1a.openintent.v1.AgentStatusB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x00R\x06status\x88\x01\x01\x12&\n" +
@@ -1586,7 +1616,8 @@ const file_openintent_v1_agents_proto_rawDesc = "" +
 	"\x16min_available_capacity\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x02R\x14minAvailableCapacity\x88\x01\x01\x12%\n" +
 	"\x05limit\x18\x05 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x03R\x05limit\x88\x01\x01\x12%\n" +
-	"\x06cursor\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x04R\x06cursor\x88\x01\x01B\t\n" +
+	"\x06cursor\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80 H\x04R\x06cursor\x88\x01\x01\x12-\n" +
+	"\ainclude\x18\a \x03(\tB\x13\xbaH\x10\x92\x01\r\x10\b\"\tr\aR\x05reachR\aincludeB\t\n" +
 	"\a_statusB\n" +
 	"\n" +
 	"\b_role_idB\x19\n" +
@@ -1717,7 +1748,8 @@ var file_openintent_v1_agents_proto_goTypes = []any{
 	(*ListRefusedSendersResponse)(nil), // 18: openintent.v1.ListRefusedSendersResponse
 	(*structpb.Struct)(nil),            // 19: google.protobuf.Struct
 	(*timestamppb.Timestamp)(nil),      // 20: google.protobuf.Timestamp
-	(*emptypb.Empty)(nil),              // 21: google.protobuf.Empty
+	(*Reach)(nil),                      // 21: openintent.v1.Reach
+	(*emptypb.Empty)(nil),              // 22: google.protobuf.Empty
 }
 var file_openintent_v1_agents_proto_depIdxs = []int32{
 	1,  // 0: openintent.v1.Agent.capacity:type_name -> openintent.v1.AgentCapacity
@@ -1728,47 +1760,48 @@ var file_openintent_v1_agents_proto_depIdxs = []int32{
 	20, // 5: openintent.v1.Agent.last_heartbeat_at:type_name -> google.protobuf.Timestamp
 	20, // 6: openintent.v1.Agent.silent_since:type_name -> google.protobuf.Timestamp
 	20, // 7: openintent.v1.Agent.presumed_dead_at:type_name -> google.protobuf.Timestamp
-	1,  // 8: openintent.v1.RegisterAgentRequest.capacity:type_name -> openintent.v1.AgentCapacity
-	0,  // 9: openintent.v1.RegisterAgentRequest.status:type_name -> openintent.v1.AgentStatus
-	2,  // 10: openintent.v1.RegisterAgentRequest.heartbeat_config:type_name -> openintent.v1.HeartbeatConfig
-	19, // 11: openintent.v1.RegisterAgentRequest.metadata:type_name -> google.protobuf.Struct
-	0,  // 12: openintent.v1.ListAgentsRequest.status:type_name -> openintent.v1.AgentStatus
-	3,  // 13: openintent.v1.ListAgentsResponse.agents:type_name -> openintent.v1.Agent
-	0,  // 14: openintent.v1.UpdateAgentStatusRequest.status:type_name -> openintent.v1.AgentStatus
-	0,  // 15: openintent.v1.HeartbeatRequest.status:type_name -> openintent.v1.AgentStatus
-	20, // 16: openintent.v1.HeartbeatRequest.client_timestamp:type_name -> google.protobuf.Timestamp
-	20, // 17: openintent.v1.HeartbeatResponse.server_timestamp:type_name -> google.protobuf.Timestamp
-	0,  // 18: openintent.v1.HeartbeatResponse.agent_status:type_name -> openintent.v1.AgentStatus
-	20, // 19: openintent.v1.HeartbeatResponse.next_heartbeat_at:type_name -> google.protobuf.Timestamp
-	20, // 20: openintent.v1.RefusedSender.created_at:type_name -> google.protobuf.Timestamp
-	15, // 21: openintent.v1.ListRefusedSendersResponse.refused:type_name -> openintent.v1.RefusedSender
-	4,  // 22: openintent.v1.AgentService.WhoAmI:input_type -> openintent.v1.WhoAmIRequest
-	6,  // 23: openintent.v1.AgentService.RegisterAgent:input_type -> openintent.v1.RegisterAgentRequest
-	6,  // 24: openintent.v1.AgentService.UpsertAgent:input_type -> openintent.v1.RegisterAgentRequest
-	7,  // 25: openintent.v1.AgentService.GetAgent:input_type -> openintent.v1.GetAgentRequest
-	8,  // 26: openintent.v1.AgentService.ListAgents:input_type -> openintent.v1.ListAgentsRequest
-	10, // 27: openintent.v1.AgentService.UpdateAgentStatus:input_type -> openintent.v1.UpdateAgentStatusRequest
-	11, // 28: openintent.v1.AgentService.Heartbeat:input_type -> openintent.v1.HeartbeatRequest
-	13, // 29: openintent.v1.AgentService.DeregisterAgent:input_type -> openintent.v1.DeregisterAgentRequest
-	14, // 30: openintent.v1.AgentService.RefuseSender:input_type -> openintent.v1.RefuseSenderRequest
-	16, // 31: openintent.v1.AgentService.AllowSender:input_type -> openintent.v1.AllowSenderRequest
-	17, // 32: openintent.v1.AgentService.ListRefusedSenders:input_type -> openintent.v1.ListRefusedSendersRequest
-	5,  // 33: openintent.v1.AgentService.WhoAmI:output_type -> openintent.v1.WhoAmIResponse
-	3,  // 34: openintent.v1.AgentService.RegisterAgent:output_type -> openintent.v1.Agent
-	3,  // 35: openintent.v1.AgentService.UpsertAgent:output_type -> openintent.v1.Agent
-	3,  // 36: openintent.v1.AgentService.GetAgent:output_type -> openintent.v1.Agent
-	9,  // 37: openintent.v1.AgentService.ListAgents:output_type -> openintent.v1.ListAgentsResponse
-	3,  // 38: openintent.v1.AgentService.UpdateAgentStatus:output_type -> openintent.v1.Agent
-	12, // 39: openintent.v1.AgentService.Heartbeat:output_type -> openintent.v1.HeartbeatResponse
-	21, // 40: openintent.v1.AgentService.DeregisterAgent:output_type -> google.protobuf.Empty
-	15, // 41: openintent.v1.AgentService.RefuseSender:output_type -> openintent.v1.RefusedSender
-	21, // 42: openintent.v1.AgentService.AllowSender:output_type -> google.protobuf.Empty
-	18, // 43: openintent.v1.AgentService.ListRefusedSenders:output_type -> openintent.v1.ListRefusedSendersResponse
-	33, // [33:44] is the sub-list for method output_type
-	22, // [22:33] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	21, // 8: openintent.v1.Agent.reach:type_name -> openintent.v1.Reach
+	1,  // 9: openintent.v1.RegisterAgentRequest.capacity:type_name -> openintent.v1.AgentCapacity
+	0,  // 10: openintent.v1.RegisterAgentRequest.status:type_name -> openintent.v1.AgentStatus
+	2,  // 11: openintent.v1.RegisterAgentRequest.heartbeat_config:type_name -> openintent.v1.HeartbeatConfig
+	19, // 12: openintent.v1.RegisterAgentRequest.metadata:type_name -> google.protobuf.Struct
+	0,  // 13: openintent.v1.ListAgentsRequest.status:type_name -> openintent.v1.AgentStatus
+	3,  // 14: openintent.v1.ListAgentsResponse.agents:type_name -> openintent.v1.Agent
+	0,  // 15: openintent.v1.UpdateAgentStatusRequest.status:type_name -> openintent.v1.AgentStatus
+	0,  // 16: openintent.v1.HeartbeatRequest.status:type_name -> openintent.v1.AgentStatus
+	20, // 17: openintent.v1.HeartbeatRequest.client_timestamp:type_name -> google.protobuf.Timestamp
+	20, // 18: openintent.v1.HeartbeatResponse.server_timestamp:type_name -> google.protobuf.Timestamp
+	0,  // 19: openintent.v1.HeartbeatResponse.agent_status:type_name -> openintent.v1.AgentStatus
+	20, // 20: openintent.v1.HeartbeatResponse.next_heartbeat_at:type_name -> google.protobuf.Timestamp
+	20, // 21: openintent.v1.RefusedSender.created_at:type_name -> google.protobuf.Timestamp
+	15, // 22: openintent.v1.ListRefusedSendersResponse.refused:type_name -> openintent.v1.RefusedSender
+	4,  // 23: openintent.v1.AgentService.WhoAmI:input_type -> openintent.v1.WhoAmIRequest
+	6,  // 24: openintent.v1.AgentService.RegisterAgent:input_type -> openintent.v1.RegisterAgentRequest
+	6,  // 25: openintent.v1.AgentService.UpsertAgent:input_type -> openintent.v1.RegisterAgentRequest
+	7,  // 26: openintent.v1.AgentService.GetAgent:input_type -> openintent.v1.GetAgentRequest
+	8,  // 27: openintent.v1.AgentService.ListAgents:input_type -> openintent.v1.ListAgentsRequest
+	10, // 28: openintent.v1.AgentService.UpdateAgentStatus:input_type -> openintent.v1.UpdateAgentStatusRequest
+	11, // 29: openintent.v1.AgentService.Heartbeat:input_type -> openintent.v1.HeartbeatRequest
+	13, // 30: openintent.v1.AgentService.DeregisterAgent:input_type -> openintent.v1.DeregisterAgentRequest
+	14, // 31: openintent.v1.AgentService.RefuseSender:input_type -> openintent.v1.RefuseSenderRequest
+	16, // 32: openintent.v1.AgentService.AllowSender:input_type -> openintent.v1.AllowSenderRequest
+	17, // 33: openintent.v1.AgentService.ListRefusedSenders:input_type -> openintent.v1.ListRefusedSendersRequest
+	5,  // 34: openintent.v1.AgentService.WhoAmI:output_type -> openintent.v1.WhoAmIResponse
+	3,  // 35: openintent.v1.AgentService.RegisterAgent:output_type -> openintent.v1.Agent
+	3,  // 36: openintent.v1.AgentService.UpsertAgent:output_type -> openintent.v1.Agent
+	3,  // 37: openintent.v1.AgentService.GetAgent:output_type -> openintent.v1.Agent
+	9,  // 38: openintent.v1.AgentService.ListAgents:output_type -> openintent.v1.ListAgentsResponse
+	3,  // 39: openintent.v1.AgentService.UpdateAgentStatus:output_type -> openintent.v1.Agent
+	12, // 40: openintent.v1.AgentService.Heartbeat:output_type -> openintent.v1.HeartbeatResponse
+	22, // 41: openintent.v1.AgentService.DeregisterAgent:output_type -> google.protobuf.Empty
+	15, // 42: openintent.v1.AgentService.RefuseSender:output_type -> openintent.v1.RefusedSender
+	22, // 43: openintent.v1.AgentService.AllowSender:output_type -> google.protobuf.Empty
+	18, // 44: openintent.v1.AgentService.ListRefusedSenders:output_type -> openintent.v1.ListRefusedSendersResponse
+	34, // [34:45] is the sub-list for method output_type
+	23, // [23:34] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_agents_proto_init() }
@@ -1776,6 +1809,7 @@ func file_openintent_v1_agents_proto_init() {
 	if File_openintent_v1_agents_proto != nil {
 		return
 	}
+	file_openintent_v1_reach_proto_init()
 	file_openintent_v1_agents_proto_msgTypes[1].OneofWrappers = []any{}
 	file_openintent_v1_agents_proto_msgTypes[2].OneofWrappers = []any{}
 	file_openintent_v1_agents_proto_msgTypes[5].OneofWrappers = []any{}

@@ -1138,6 +1138,107 @@ func (x *MarkSurfacedResponse) GetMessages() []*SurfacedMessage {
 	return nil
 }
 
+// HandOverRequest names messages that an agent's model is given.
+type HandOverRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The agent: the caller itself, or any agent if the caller is the operator. Empty: the caller itself; the operator must name an agent.
+	AgentId string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
+	// The messages, 1 to 1,000, of any channels.
+	MessageIds    []string `protobuf:"bytes,2,rep,name=message_ids,json=messageIds,proto3" json:"message_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HandOverRequest) Reset() {
+	*x = HandOverRequest{}
+	mi := &file_openintent_v1_attention_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HandOverRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HandOverRequest) ProtoMessage() {}
+
+func (x *HandOverRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_attention_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HandOverRequest.ProtoReflect.Descriptor instead.
+func (*HandOverRequest) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *HandOverRequest) GetAgentId() string {
+	if x != nil {
+		return x.AgentId
+	}
+	return ""
+}
+
+func (x *HandOverRequest) GetMessageIds() []string {
+	if x != nil {
+		return x.MessageIds
+	}
+	return nil
+}
+
+// HandOverResponse names the messages that are the caller's to give.
+type HandOverResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Those that were not handed over in the last 5 minutes, in the order they were named, each once.
+	MessageIds    []string `protobuf:"bytes,1,rep,name=message_ids,json=messageIds,proto3" json:"message_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HandOverResponse) Reset() {
+	*x = HandOverResponse{}
+	mi := &file_openintent_v1_attention_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HandOverResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HandOverResponse) ProtoMessage() {}
+
+func (x *HandOverResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_attention_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HandOverResponse.ProtoReflect.Descriptor instead.
+func (*HandOverResponse) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *HandOverResponse) GetMessageIds() []string {
+	if x != nil {
+		return x.MessageIds
+	}
+	return nil
+}
+
 // SurfacedMessage is a message that an agent's model has seen.
 type SurfacedMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1151,7 +1252,7 @@ type SurfacedMessage struct {
 
 func (x *SurfacedMessage) Reset() {
 	*x = SurfacedMessage{}
-	mi := &file_openintent_v1_attention_proto_msgTypes[11]
+	mi := &file_openintent_v1_attention_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1163,7 +1264,7 @@ func (x *SurfacedMessage) String() string {
 func (*SurfacedMessage) ProtoMessage() {}
 
 func (x *SurfacedMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_attention_proto_msgTypes[11]
+	mi := &file_openintent_v1_attention_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1176,7 +1277,7 @@ func (x *SurfacedMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SurfacedMessage.ProtoReflect.Descriptor instead.
 func (*SurfacedMessage) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{11}
+	return file_openintent_v1_attention_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SurfacedMessage) GetMessageId() string {
@@ -1280,7 +1381,14 @@ const file_openintent_v1_attention_proto_rawDesc = "" +
 	"\vmessage_ids\x18\x02 \x03(\tB\x17\xe0A\x02\xbaH\x11\x92\x01\x0e\b\x01\x10\xe8\a\"\ar\x05\x10\x01\x18\x80\x01R\n" +
 	"messageIds\"R\n" +
 	"\x14MarkSurfacedResponse\x12:\n" +
-	"\bmessages\x18\x01 \x03(\v2\x1e.openintent.v1.SurfacedMessageR\bmessages\"m\n" +
+	"\bmessages\x18\x01 \x03(\v2\x1e.openintent.v1.SurfacedMessageR\bmessages\"k\n" +
+	"\x0fHandOverRequest\x12\x1e\n" +
+	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\x128\n" +
+	"\vmessage_ids\x18\x02 \x03(\tB\x17\xe0A\x02\xbaH\x11\x92\x01\x0e\b\x01\x10\xe8\a\"\ar\x05\x10\x01\x18\x80\x01R\n" +
+	"messageIds\"3\n" +
+	"\x10HandOverResponse\x12\x1f\n" +
+	"\vmessage_ids\x18\x01 \x03(\tR\n" +
+	"messageIds\"m\n" +
 	"\x0fSurfacedMessage\x12\x1d\n" +
 	"\n" +
 	"message_id\x18\x01 \x01(\tR\tmessageId\x12;\n" +
@@ -1314,11 +1422,12 @@ const file_openintent_v1_attention_proto_rawDesc = "" +
 	"\x12BLOCKS_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rBLOCKS_HALTED\x10\x01\x12\x13\n" +
 	"\x0fBLOCKS_DEGRADED\x10\x02\x12\x0f\n" +
-	"\vBLOCKS_NONE\x10\x032\xde\x03\n" +
+	"\vBLOCKS_NONE\x10\x032\xda\x04\n" +
 	"\x10AttentionService\x12\x9a\x01\n" +
 	"\fGetAttention\x12\".openintent.v1.GetAttentionRequest\x1a#.openintent.v1.GetAttentionResponse\"A\x82\xd3\xe4\x93\x02;\x129/v1/channels/{channel_id}/messages/{message_id}/attention\x12\xa1\x01\n" +
 	"\x0eSetDisposition\x12$.openintent.v1.SetDispositionRequest\x1a!.openintent.v1.MessageDisposition\"F\x82\xd3\xe4\x93\x02@:\x01*\";/v1/channels/{channel_id}/messages/{message_id}/disposition\x12\x88\x01\n" +
-	"\fMarkSurfaced\x12\".openintent.v1.MarkSurfacedRequest\x1a#.openintent.v1.MarkSurfacedResponse\"/\x82\xd3\xe4\x93\x02):\x01*\"$/v1/agents/{agent_id}/inbox/surfacedB\xa3\x01\n" +
+	"\fMarkSurfaced\x12\".openintent.v1.MarkSurfacedRequest\x1a#.openintent.v1.MarkSurfacedResponse\"/\x82\xd3\xe4\x93\x02):\x01*\"$/v1/agents/{agent_id}/inbox/surfaced\x12z\n" +
+	"\bHandOver\x12\x1e.openintent.v1.HandOverRequest\x1a\x1f.openintent.v1.HandOverResponse\"-\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/agents/{agent_id}/inbox/handedB\xa3\x01\n" +
 	"\x11com.openintent.v1B\x0eAttentionProtoP\x01Z)openintent/gen/openintent/v1;openintentv1\xa2\x02\x03OXX\xaa\x02\rOpenintent.V1\xca\x02\rOpenintent\\V1\xe2\x02\x19Openintent\\V1\\GPBMetadata\xea\x02\x0eOpenintent::V1b\x06proto3"
 
 var (
@@ -1334,7 +1443,7 @@ func file_openintent_v1_attention_proto_rawDescGZIP() []byte {
 }
 
 var file_openintent_v1_attention_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_openintent_v1_attention_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_openintent_v1_attention_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_openintent_v1_attention_proto_goTypes = []any{
 	(Directedness)(0),             // 0: openintent.v1.Directedness
 	(ResponsePolicy)(0),           // 1: openintent.v1.ResponsePolicy
@@ -1352,8 +1461,10 @@ var file_openintent_v1_attention_proto_goTypes = []any{
 	(*MessageDisposition)(nil),    // 13: openintent.v1.MessageDisposition
 	(*MarkSurfacedRequest)(nil),   // 14: openintent.v1.MarkSurfacedRequest
 	(*MarkSurfacedResponse)(nil),  // 15: openintent.v1.MarkSurfacedResponse
-	(*SurfacedMessage)(nil),       // 16: openintent.v1.SurfacedMessage
-	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
+	(*HandOverRequest)(nil),       // 16: openintent.v1.HandOverRequest
+	(*HandOverResponse)(nil),      // 17: openintent.v1.HandOverResponse
+	(*SurfacedMessage)(nil),       // 18: openintent.v1.SurfacedMessage
+	(*timestamppb.Timestamp)(nil), // 19: google.protobuf.Timestamp
 }
 var file_openintent_v1_attention_proto_depIdxs = []int32{
 	4,  // 0: openintent.v1.Obligation.blocks:type_name -> openintent.v1.Blocks
@@ -1370,19 +1481,21 @@ var file_openintent_v1_attention_proto_depIdxs = []int32{
 	7,  // 11: openintent.v1.GetAttentionResponse.claim:type_name -> openintent.v1.AttentionClaim
 	8,  // 12: openintent.v1.GetAttentionResponse.knock:type_name -> openintent.v1.Knock
 	11, // 13: openintent.v1.GetAttentionResponse.rules:type_name -> openintent.v1.AttentionRule
-	17, // 14: openintent.v1.SetDispositionRequest.until:type_name -> google.protobuf.Timestamp
-	17, // 15: openintent.v1.MessageDisposition.until:type_name -> google.protobuf.Timestamp
-	17, // 16: openintent.v1.MessageDisposition.disposed_at:type_name -> google.protobuf.Timestamp
-	16, // 17: openintent.v1.MarkSurfacedResponse.messages:type_name -> openintent.v1.SurfacedMessage
-	17, // 18: openintent.v1.SurfacedMessage.surfaced_at:type_name -> google.protobuf.Timestamp
+	19, // 14: openintent.v1.SetDispositionRequest.until:type_name -> google.protobuf.Timestamp
+	19, // 15: openintent.v1.MessageDisposition.until:type_name -> google.protobuf.Timestamp
+	19, // 16: openintent.v1.MessageDisposition.disposed_at:type_name -> google.protobuf.Timestamp
+	18, // 17: openintent.v1.MarkSurfacedResponse.messages:type_name -> openintent.v1.SurfacedMessage
+	19, // 18: openintent.v1.SurfacedMessage.surfaced_at:type_name -> google.protobuf.Timestamp
 	9,  // 19: openintent.v1.AttentionService.GetAttention:input_type -> openintent.v1.GetAttentionRequest
 	12, // 20: openintent.v1.AttentionService.SetDisposition:input_type -> openintent.v1.SetDispositionRequest
 	14, // 21: openintent.v1.AttentionService.MarkSurfaced:input_type -> openintent.v1.MarkSurfacedRequest
-	10, // 22: openintent.v1.AttentionService.GetAttention:output_type -> openintent.v1.GetAttentionResponse
-	13, // 23: openintent.v1.AttentionService.SetDisposition:output_type -> openintent.v1.MessageDisposition
-	15, // 24: openintent.v1.AttentionService.MarkSurfaced:output_type -> openintent.v1.MarkSurfacedResponse
-	22, // [22:25] is the sub-list for method output_type
-	19, // [19:22] is the sub-list for method input_type
+	16, // 22: openintent.v1.AttentionService.HandOver:input_type -> openintent.v1.HandOverRequest
+	10, // 23: openintent.v1.AttentionService.GetAttention:output_type -> openintent.v1.GetAttentionResponse
+	13, // 24: openintent.v1.AttentionService.SetDisposition:output_type -> openintent.v1.MessageDisposition
+	15, // 25: openintent.v1.AttentionService.MarkSurfaced:output_type -> openintent.v1.MarkSurfacedResponse
+	17, // 26: openintent.v1.AttentionService.HandOver:output_type -> openintent.v1.HandOverResponse
+	23, // [23:27] is the sub-list for method output_type
+	19, // [19:23] is the sub-list for method input_type
 	19, // [19:19] is the sub-list for extension type_name
 	19, // [19:19] is the sub-list for extension extendee
 	0,  // [0:19] is the sub-list for field type_name
@@ -1406,7 +1519,7 @@ func file_openintent_v1_attention_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_attention_proto_rawDesc), len(file_openintent_v1_attention_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   12,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

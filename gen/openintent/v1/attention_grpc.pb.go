@@ -22,6 +22,7 @@ const (
 	AttentionService_GetAttention_FullMethodName   = "/openintent.v1.AttentionService/GetAttention"
 	AttentionService_SetDisposition_FullMethodName = "/openintent.v1.AttentionService/SetDisposition"
 	AttentionService_MarkSurfaced_FullMethodName   = "/openintent.v1.AttentionService/MarkSurfaced"
+	AttentionService_HandOver_FullMethodName       = "/openintent.v1.AttentionService/HandOver"
 )
 
 // AttentionServiceClient is the client API for AttentionService service.
@@ -43,6 +44,10 @@ type AttentionServiceClient interface {
 	// MarkSurfaced says that an agent's model saw several messages, in all their channels; or it marks none of them. Its errors are those of
 	// MarkInboxRead, except that messages count whose time is over. The first time counts, and repeats are harmless.
 	MarkSurfaced(ctx context.Context, in *MarkSurfacedRequest, opts ...grpc.CallOption) (*MarkSurfacedResponse, error)
+	// HandOver notes that the caller is about to give several messages to the agent's model, and returns those of them that nobody has noted in
+	// the last 5 minutes; or it notes none of them. GetInbox with `unhanded` leaves out what was handed over. Whether the model saw a message is
+	// another matter, which MarkSurfaced says. Its errors are those of MarkSurfaced.
+	HandOver(ctx context.Context, in *HandOverRequest, opts ...grpc.CallOption) (*HandOverResponse, error)
 }
 
 type attentionServiceClient struct {
@@ -83,6 +88,16 @@ func (c *attentionServiceClient) MarkSurfaced(ctx context.Context, in *MarkSurfa
 	return out, nil
 }
 
+func (c *attentionServiceClient) HandOver(ctx context.Context, in *HandOverRequest, opts ...grpc.CallOption) (*HandOverResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(HandOverResponse)
+	err := c.cc.Invoke(ctx, AttentionService_HandOver_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AttentionServiceServer is the server API for AttentionService service.
 // All implementations must embed UnimplementedAttentionServiceServer
 // for forward compatibility.
@@ -102,6 +117,10 @@ type AttentionServiceServer interface {
 	// MarkSurfaced says that an agent's model saw several messages, in all their channels; or it marks none of them. Its errors are those of
 	// MarkInboxRead, except that messages count whose time is over. The first time counts, and repeats are harmless.
 	MarkSurfaced(context.Context, *MarkSurfacedRequest) (*MarkSurfacedResponse, error)
+	// HandOver notes that the caller is about to give several messages to the agent's model, and returns those of them that nobody has noted in
+	// the last 5 minutes; or it notes none of them. GetInbox with `unhanded` leaves out what was handed over. Whether the model saw a message is
+	// another matter, which MarkSurfaced says. Its errors are those of MarkSurfaced.
+	HandOver(context.Context, *HandOverRequest) (*HandOverResponse, error)
 	mustEmbedUnimplementedAttentionServiceServer()
 }
 
@@ -120,6 +139,9 @@ func (UnimplementedAttentionServiceServer) SetDisposition(context.Context, *SetD
 }
 func (UnimplementedAttentionServiceServer) MarkSurfaced(context.Context, *MarkSurfacedRequest) (*MarkSurfacedResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method MarkSurfaced not implemented")
+}
+func (UnimplementedAttentionServiceServer) HandOver(context.Context, *HandOverRequest) (*HandOverResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method HandOver not implemented")
 }
 func (UnimplementedAttentionServiceServer) mustEmbedUnimplementedAttentionServiceServer() {}
 func (UnimplementedAttentionServiceServer) testEmbeddedByValue()                          {}
@@ -196,6 +218,24 @@ func _AttentionService_MarkSurfaced_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AttentionService_HandOver_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(HandOverRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AttentionServiceServer).HandOver(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AttentionService_HandOver_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AttentionServiceServer).HandOver(ctx, req.(*HandOverRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AttentionService_ServiceDesc is the grpc.ServiceDesc for AttentionService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -214,6 +254,10 @@ var AttentionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "MarkSurfaced",
 			Handler:    _AttentionService_MarkSurfaced_Handler,
+		},
+		{
+			MethodName: "HandOver",
+			Handler:    _AttentionService_HandOver_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -203,9 +203,15 @@ type ChannelOptions struct {
 	// How many messages two agents alone may exchange within 10 minutes before the loop brake is put on: in a thread, or outside threads in
 	// the channel. 0 switches the brake off, otherwise between 2 and 100; 20 by default. Nothing is refused because of it: it only changes
 	// what attention says of the further messages.
-	TurnBudget    *int64 `protobuf:"varint,5,opt,name=turn_budget,json=turnBudget,proto3,oneof" json:"turn_budget,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	TurnBudget *int64 `protobuf:"varint,5,opt,name=turn_budget,json=turnBudget,proto3,oneof" json:"turn_budget,omitempty"`
+	// How often agents may set each other to work within 10 minutes in one place, which is a thread or the channel outside threads, before
+	// they are braked. A request or a broadcast of an agent counts if its sender was given one by another agent in the place since its own
+	// last. A further one is refused (RESOURCE_EXHAUSTED, CONVERSATION_BRAKED). Requests that say `collect` or carry an obligation never
+	// count, nor does what a person sends. 0 switches the brake off, otherwise between 2 and 1,000. Where nobody has set it, it is 60 in a
+	// thread and 200 outside threads, and left out of the channel's object.
+	ConversationBudget *int64 `protobuf:"varint,6,opt,name=conversation_budget,json=conversationBudget,proto3,oneof" json:"conversation_budget,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *ChannelOptions) Reset() {
@@ -269,6 +275,13 @@ func (x *ChannelOptions) GetHistory() ChannelHistory {
 func (x *ChannelOptions) GetTurnBudget() int64 {
 	if x != nil && x.TurnBudget != nil {
 		return *x.TurnBudget
+	}
+	return 0
+}
+
+func (x *ChannelOptions) GetConversationBudget() int64 {
+	if x != nil && x.ConversationBudget != nil {
+		return *x.ConversationBudget
 	}
 	return 0
 }
@@ -738,8 +751,8 @@ type UpdateChannelRequest struct {
 	// The channel with its new values; `id` names it.
 	Channel *Channel `protobuf:"bytes,1,opt,name=channel,proto3" json:"channel,omitempty"`
 	// What changes: members, member_policy, options, options.audit, options.ttl_seconds, options.max_messages, options.history,
-	// options.turn_budget, status. An option that is named and unset in `channel` goes back to its default; `options` names all five. If
-	// members are named and unset, the channel has none. member_policy and status cannot be unset. Members change before member_policy does.
+	// options.turn_budget, options.conversation_budget, status. An option that is named and unset in `channel` goes back to its default;
+	// `options` names all six. If members are named and unset, the channel has none. member_policy and status cannot be unset. Members change before member_policy does.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1004,7 +1017,7 @@ var File_openintent_v1_channels_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_channels_proto_rawDesc = "" +
 	"\n" +
-	"\x1copenintent/v1/channels.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd9\x02\n" +
+	"\x1copenintent/v1/channels.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb3\x03\n" +
 	"\x0eChannelOptions\x12\x19\n" +
 	"\x05audit\x18\x01 \x01(\bH\x00R\x05audit\x88\x01\x01\x123\n" +
 	"\vttl_seconds\x18\x02 \x01(\x03B\r\xbaH\n" +
@@ -1015,13 +1028,16 @@ const file_openintent_v1_channels_proto_rawDesc = "" +
 	"\ahistory\x18\x04 \x01(\x0e2\x1d.openintent.v1.ChannelHistoryB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x03R\ahistory\x88\x01\x01\x12/\n" +
 	"\vturn_budget\x18\x05 \x01(\x03B\t\xbaH\x06\"\x04\x18d(\x00H\x04R\n" +
-	"turnBudget\x88\x01\x01B\b\n" +
+	"turnBudget\x88\x01\x01\x12@\n" +
+	"\x13conversation_budget\x18\x06 \x01(\x03B\n" +
+	"\xbaH\a\"\x05\x18\xe8\a(\x00H\x05R\x12conversationBudget\x88\x01\x01B\b\n" +
 	"\x06_auditB\x0e\n" +
 	"\f_ttl_secondsB\x0f\n" +
 	"\r_max_messagesB\n" +
 	"\n" +
 	"\b_historyB\x0e\n" +
-	"\f_turn_budget\"\xa7\x05\n" +
+	"\f_turn_budgetB\x16\n" +
+	"\x14_conversation_budget\"\xa7\x05\n" +
 	"\aChannel\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12 \n" +
 	"\tintent_id\x18\x02 \x01(\tB\x03\xe0A\x03R\bintentId\x12!\n" +

@@ -277,7 +277,10 @@ type Message struct {
 	// Of a request that stays open until somebody discharges it: what its sender gave. It stays when it is discharged.
 	Obligation *Obligation `protobuf:"bytes,26,opt,name=obligation,proto3" json:"obligation,omitempty"`
 	// True if it was sent as a document of the channel.
-	Document      *bool `protobuf:"varint,27,opt,name=document,proto3,oneof" json:"document,omitempty"`
+	Document *bool `protobuf:"varint,27,opt,name=document,proto3,oneof" json:"document,omitempty"`
+	// `human` if a person sent it: a call with a person's key or token that came straight to the server. What such a key sends through a
+	// door or from `openintent wake` is an agent's. Agents' messages have none. The server decides this; no request can say it.
+	SenderKind    *string `protobuf:"bytes,28,opt,name=sender_kind,json=senderKind,proto3,oneof" json:"sender_kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -499,6 +502,13 @@ func (x *Message) GetDocument() bool {
 		return *x.Document
 	}
 	return false
+}
+
+func (x *Message) GetSenderKind() string {
+	if x != nil && x.SenderKind != nil {
+		return *x.SenderKind
+	}
+	return ""
 }
 
 // Annotation is something that happened to a message and has a place of its own in the intent's log. Whoever may see the message now may
@@ -2716,7 +2726,8 @@ type AwaitResponsesRequest struct {
 	WaitSeconds *float64 `protobuf:"fixed64,3,opt,name=wait_seconds,json=waitSeconds,proto3,oneof" json:"wait_seconds,omitempty"`
 	// How many responses end the wait, 1 to 1,000; 1 when absent.
 	MinResponses *int32 `protobuf:"varint,4,opt,name=min_responses,json=minResponses,proto3,oneof" json:"min_responses,omitempty"`
-	// True makes an answer with fewer responses than wanted say why, as far as the server knows.
+	// True makes an answer with fewer responses than wanted say why, as far as the server knows. Over REST, the header X-OpenIntent-Cause has the
+	// `cause`.
 	Explain       *bool `protobuf:"varint,5,opt,name=explain,proto3,oneof" json:"explain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2792,10 +2803,13 @@ type AwaitResponsesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In the order they were sent; at most 1,000.
 	Responses []*Message `protobuf:"bytes,1,rep,name=responses,proto3" json:"responses,omitempty"`
-	// Why there are not as many as wanted, if the call asked for that: a word for programs, as `cause` of MESSAGE_TIMEOUT; empty otherwise.
+	// Why there are not as many as wanted, if the call asked for that: a word for programs, as `cause` of MESSAGE_TIMEOUT, or DECLINED, WITHDRAWN
+	// (the request was deleted) or CHANNEL_CLOSED; empty otherwise.
 	Cause string `protobuf:"bytes,2,opt,name=cause,proto3" json:"cause,omitempty"`
 	// The same as a sentence for people; empty with an empty cause.
-	Explanation   string `protobuf:"bytes,3,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	Explanation string `protobuf:"bytes,3,opt,name=explanation,proto3" json:"explanation,omitempty"`
+	// With the cause DECLINED, what the agent said beside its no; empty for nothing.
+	Note          string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2851,6 +2865,13 @@ func (x *AwaitResponsesResponse) GetExplanation() string {
 	return ""
 }
 
+func (x *AwaitResponsesResponse) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
 // SubscribeRequest opens a stream.
 type SubscribeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2875,7 +2896,10 @@ type SubscribeRequest struct {
 	CorrelationId *string `protobuf:"bytes,7,opt,name=correlation_id,json=correlationId,proto3,oneof" json:"correlation_id,omitempty"`
 	// What to deliver beside the messages: `attention` adds to each message what it asks of the caller, `annotations` delivers what happens to
 	// messages afterwards. Over REST the words are separated by commas.
-	Include       []string `protobuf:"bytes,8,rep,name=include,proto3" json:"include,omitempty"`
+	Include []string `protobuf:"bytes,8,rep,name=include,proto3" json:"include,omitempty"`
+	// Take part in probes (ReachService.ProbeAgent): a response that has nothing but `probe_id` asks the client to confirm it. Over REST the event
+	// is called `probe`.
+	Probes        bool `protobuf:"varint,9,opt,name=probes,proto3" json:"probes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2979,6 +3003,13 @@ func (x *SubscribeRequest) GetInclude() []string {
 	return nil
 }
 
+func (x *SubscribeRequest) GetProbes() bool {
+	if x != nil {
+		return x.Probes
+	}
+	return false
+}
+
 type isSubscribeRequest_Scope interface {
 	isSubscribeRequest_Scope()
 }
@@ -3032,7 +3063,10 @@ type SubscribeResponse struct {
 	Annotation *Annotation `protobuf:"bytes,9,opt,name=annotation,proto3" json:"annotation,omitempty"`
 	// What the message asks of the caller. Only streams that include attention have it, and not for the caller's own messages. Over REST the
 	// field is left out while it is unset.
-	Attention     *Attention `protobuf:"bytes,10,opt,name=attention,proto3" json:"attention,omitempty"`
+	Attention *Attention `protobuf:"bytes,10,opt,name=attention,proto3" json:"attention,omitempty"`
+	// A probe, which the client confirms by ConfirmProbe; nothing else is set then, not even the position. Only streams whose request says `probes`
+	// have it. It is left out of JSON while it is empty.
+	ProbeId       string `protobuf:"bytes,11,opt,name=probe_id,json=probeId,proto3" json:"probe_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3137,6 +3171,132 @@ func (x *SubscribeResponse) GetAttention() *Attention {
 	return nil
 }
 
+func (x *SubscribeResponse) GetProbeId() string {
+	if x != nil {
+		return x.ProbeId
+	}
+	return ""
+}
+
+// LiftBrakeRequest names the place of a brake.
+type LiftBrakeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The channel.
+	ChannelId string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	// The thread, by its first message or any other one; absent for the place outside threads.
+	ThreadId      *string `protobuf:"bytes,2,opt,name=thread_id,json=threadId,proto3,oneof" json:"thread_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LiftBrakeRequest) Reset() {
+	*x = LiftBrakeRequest{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LiftBrakeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LiftBrakeRequest) ProtoMessage() {}
+
+func (x *LiftBrakeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LiftBrakeRequest.ProtoReflect.Descriptor instead.
+func (*LiftBrakeRequest) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *LiftBrakeRequest) GetChannelId() string {
+	if x != nil {
+		return x.ChannelId
+	}
+	return ""
+}
+
+func (x *LiftBrakeRequest) GetThreadId() string {
+	if x != nil && x.ThreadId != nil {
+		return *x.ThreadId
+	}
+	return ""
+}
+
+// LiftBrakeResponse says where the count begins anew.
+type LiftBrakeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The channel.
+	ChannelId string `protobuf:"bytes,1,opt,name=channel_id,json=channelId,proto3" json:"channel_id,omitempty"`
+	// The thread, by its first message; null for the place outside threads.
+	ThreadId *string `protobuf:"bytes,2,opt,name=thread_id,json=threadId,proto3,oneof" json:"thread_id,omitempty"`
+	// Since when the count has begun anew.
+	LiftedAt      *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=lifted_at,json=liftedAt,proto3" json:"lifted_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LiftBrakeResponse) Reset() {
+	*x = LiftBrakeResponse{}
+	mi := &file_openintent_v1_messages_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LiftBrakeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LiftBrakeResponse) ProtoMessage() {}
+
+func (x *LiftBrakeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_openintent_v1_messages_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LiftBrakeResponse.ProtoReflect.Descriptor instead.
+func (*LiftBrakeResponse) Descriptor() ([]byte, []int) {
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *LiftBrakeResponse) GetChannelId() string {
+	if x != nil {
+		return x.ChannelId
+	}
+	return ""
+}
+
+func (x *LiftBrakeResponse) GetThreadId() string {
+	if x != nil && x.ThreadId != nil {
+		return *x.ThreadId
+	}
+	return ""
+}
+
+func (x *LiftBrakeResponse) GetLiftedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LiftedAt
+	}
+	return nil
+}
+
 // ListMessageDeliveriesRequest names a message.
 type ListMessageDeliveriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3154,7 +3314,7 @@ type ListMessageDeliveriesRequest struct {
 
 func (x *ListMessageDeliveriesRequest) Reset() {
 	*x = ListMessageDeliveriesRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[22]
+	mi := &file_openintent_v1_messages_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3166,7 +3326,7 @@ func (x *ListMessageDeliveriesRequest) String() string {
 func (*ListMessageDeliveriesRequest) ProtoMessage() {}
 
 func (x *ListMessageDeliveriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[22]
+	mi := &file_openintent_v1_messages_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3179,7 +3339,7 @@ func (x *ListMessageDeliveriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMessageDeliveriesRequest.ProtoReflect.Descriptor instead.
 func (*ListMessageDeliveriesRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{22}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListMessageDeliveriesRequest) GetChannelId() string {
@@ -3223,7 +3383,7 @@ type ListMessageDeliveriesResponse struct {
 
 func (x *ListMessageDeliveriesResponse) Reset() {
 	*x = ListMessageDeliveriesResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[23]
+	mi := &file_openintent_v1_messages_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3235,7 +3395,7 @@ func (x *ListMessageDeliveriesResponse) String() string {
 func (*ListMessageDeliveriesResponse) ProtoMessage() {}
 
 func (x *ListMessageDeliveriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[23]
+	mi := &file_openintent_v1_messages_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3248,7 +3408,7 @@ func (x *ListMessageDeliveriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMessageDeliveriesResponse.ProtoReflect.Descriptor instead.
 func (*ListMessageDeliveriesResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{23}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListMessageDeliveriesResponse) GetDeliveries() []*MessageDelivery {
@@ -3291,14 +3451,17 @@ type MessageDelivery struct {
 	// What the recipient did with the message in the end, such as `responded`, `deferred` or `ignored`.
 	Disposition *string `protobuf:"bytes,11,opt,name=disposition,proto3,oneof" json:"disposition,omitempty"`
 	// When that was.
-	DisposedAt    *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=disposed_at,json=disposedAt,proto3" json:"disposed_at,omitempty"`
+	DisposedAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=disposed_at,json=disposedAt,proto3" json:"disposed_at,omitempty"`
+	// Whether anybody would hear what is sent to the recipient now, if the caller may know how it can be reached (ReachService). It never says
+	// what waits. It is left out of JSON while it is unset.
+	Reach         *Reach `protobuf:"bytes,13,opt,name=reach,proto3" json:"reach,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MessageDelivery) Reset() {
 	*x = MessageDelivery{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[24]
+	mi := &file_openintent_v1_messages_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3310,7 +3473,7 @@ func (x *MessageDelivery) String() string {
 func (*MessageDelivery) ProtoMessage() {}
 
 func (x *MessageDelivery) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[24]
+	mi := &file_openintent_v1_messages_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3323,7 +3486,7 @@ func (x *MessageDelivery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessageDelivery.ProtoReflect.Descriptor instead.
 func (*MessageDelivery) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{24}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *MessageDelivery) GetAgentId() string {
@@ -3410,6 +3573,13 @@ func (x *MessageDelivery) GetDisposedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *MessageDelivery) GetReach() *Reach {
+	if x != nil {
+		return x.Reach
+	}
+	return nil
+}
+
 // GetInboxRequest selects a page of an inbox.
 type GetInboxRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3425,14 +3595,20 @@ type GetInboxRequest struct {
 	Include []string `protobuf:"bytes,5,rep,name=include,proto3" json:"include,omitempty"`
 	// Only messages with one of these policies: `must_respond`, `may_respond`, `ack_only` or `must_not_respond`. Over REST the words are
 	// separated by commas. The counts are those of the whole inbox.
-	Policy        []ResponsePolicy `protobuf:"varint,6,rep,packed,name=policy,proto3,enum=openintent.v1.ResponsePolicy" json:"policy,omitempty"`
+	Policy []ResponsePolicy `protobuf:"varint,6,rep,packed,name=policy,proto3,enum=openintent.v1.ResponsePolicy" json:"policy,omitempty"`
+	// Leaves out what was handed over to the agent (AttentionService.HandOver), and what the agent has claimed, has answered or has declined. A
+	// message that must be answered comes again 5 minutes after it was handed over, and after the time to which the agent has deferred it. The
+	// counts are those of the whole inbox.
+	Unhanded bool `protobuf:"varint,7,opt,name=unhanded,proto3" json:"unhanded,omitempty"`
+	// With `unhanded`: what was handed over at this time or later is not left out. So a caller that has lost its answer asks again.
+	HandedSince   *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=handed_since,json=handedSince,proto3" json:"handed_since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetInboxRequest) Reset() {
 	*x = GetInboxRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[25]
+	mi := &file_openintent_v1_messages_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3444,7 +3620,7 @@ func (x *GetInboxRequest) String() string {
 func (*GetInboxRequest) ProtoMessage() {}
 
 func (x *GetInboxRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[25]
+	mi := &file_openintent_v1_messages_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3457,7 +3633,7 @@ func (x *GetInboxRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInboxRequest.ProtoReflect.Descriptor instead.
 func (*GetInboxRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{25}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GetInboxRequest) GetAgentId() string {
@@ -3502,6 +3678,20 @@ func (x *GetInboxRequest) GetPolicy() []ResponsePolicy {
 	return nil
 }
 
+func (x *GetInboxRequest) GetUnhanded() bool {
+	if x != nil {
+		return x.Unhanded
+	}
+	return false
+}
+
+func (x *GetInboxRequest) GetHandedSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.HandedSince
+	}
+	return nil
+}
+
 // Inbox is a page of an agent's inbox.
 type Inbox struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3524,7 +3714,7 @@ type Inbox struct {
 
 func (x *Inbox) Reset() {
 	*x = Inbox{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[26]
+	mi := &file_openintent_v1_messages_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3536,7 +3726,7 @@ func (x *Inbox) String() string {
 func (*Inbox) ProtoMessage() {}
 
 func (x *Inbox) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[26]
+	mi := &file_openintent_v1_messages_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3549,7 +3739,7 @@ func (x *Inbox) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Inbox.ProtoReflect.Descriptor instead.
 func (*Inbox) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{26}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Inbox) GetItems() []*InboxItem {
@@ -3613,7 +3803,7 @@ type InboxItem struct {
 
 func (x *InboxItem) Reset() {
 	*x = InboxItem{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[27]
+	mi := &file_openintent_v1_messages_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3625,7 +3815,7 @@ func (x *InboxItem) String() string {
 func (*InboxItem) ProtoMessage() {}
 
 func (x *InboxItem) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[27]
+	mi := &file_openintent_v1_messages_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3638,7 +3828,7 @@ func (x *InboxItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InboxItem.ProtoReflect.Descriptor instead.
 func (*InboxItem) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{27}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *InboxItem) GetIntentId() string {
@@ -3689,7 +3879,7 @@ type MarkInboxReadRequest struct {
 
 func (x *MarkInboxReadRequest) Reset() {
 	*x = MarkInboxReadRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[28]
+	mi := &file_openintent_v1_messages_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3701,7 +3891,7 @@ func (x *MarkInboxReadRequest) String() string {
 func (*MarkInboxReadRequest) ProtoMessage() {}
 
 func (x *MarkInboxReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[28]
+	mi := &file_openintent_v1_messages_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3714,7 +3904,7 @@ func (x *MarkInboxReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkInboxReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkInboxReadRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{28}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *MarkInboxReadRequest) GetAgentId() string {
@@ -3742,7 +3932,7 @@ type MarkInboxReadResponse struct {
 
 func (x *MarkInboxReadResponse) Reset() {
 	*x = MarkInboxReadResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[29]
+	mi := &file_openintent_v1_messages_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3754,7 +3944,7 @@ func (x *MarkInboxReadResponse) String() string {
 func (*MarkInboxReadResponse) ProtoMessage() {}
 
 func (x *MarkInboxReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[29]
+	mi := &file_openintent_v1_messages_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3767,7 +3957,7 @@ func (x *MarkInboxReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkInboxReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkInboxReadResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{29}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *MarkInboxReadResponse) GetMessages() []*Message {
@@ -3794,7 +3984,7 @@ type ListRevisionsRequest struct {
 
 func (x *ListRevisionsRequest) Reset() {
 	*x = ListRevisionsRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[30]
+	mi := &file_openintent_v1_messages_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3806,7 +3996,7 @@ func (x *ListRevisionsRequest) String() string {
 func (*ListRevisionsRequest) ProtoMessage() {}
 
 func (x *ListRevisionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[30]
+	mi := &file_openintent_v1_messages_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3819,7 +4009,7 @@ func (x *ListRevisionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRevisionsRequest.ProtoReflect.Descriptor instead.
 func (*ListRevisionsRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{30}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListRevisionsRequest) GetChannelId() string {
@@ -3863,7 +4053,7 @@ type ListRevisionsResponse struct {
 
 func (x *ListRevisionsResponse) Reset() {
 	*x = ListRevisionsResponse{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[31]
+	mi := &file_openintent_v1_messages_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3875,7 +4065,7 @@ func (x *ListRevisionsResponse) String() string {
 func (*ListRevisionsResponse) ProtoMessage() {}
 
 func (x *ListRevisionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[31]
+	mi := &file_openintent_v1_messages_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3888,7 +4078,7 @@ func (x *ListRevisionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRevisionsResponse.ProtoReflect.Descriptor instead.
 func (*ListRevisionsResponse) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{31}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListRevisionsResponse) GetRevisions() []*MessageRevision {
@@ -3926,7 +4116,7 @@ type MessageRevision struct {
 
 func (x *MessageRevision) Reset() {
 	*x = MessageRevision{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[32]
+	mi := &file_openintent_v1_messages_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3938,7 +4128,7 @@ func (x *MessageRevision) String() string {
 func (*MessageRevision) ProtoMessage() {}
 
 func (x *MessageRevision) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[32]
+	mi := &file_openintent_v1_messages_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3951,7 +4141,7 @@ func (x *MessageRevision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MessageRevision.ProtoReflect.Descriptor instead.
 func (*MessageRevision) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{32}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *MessageRevision) GetRevision() int32 {
@@ -4011,7 +4201,7 @@ type DeleteMessageRequest struct {
 
 func (x *DeleteMessageRequest) Reset() {
 	*x = DeleteMessageRequest{}
-	mi := &file_openintent_v1_messages_proto_msgTypes[33]
+	mi := &file_openintent_v1_messages_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4023,7 +4213,7 @@ func (x *DeleteMessageRequest) String() string {
 func (*DeleteMessageRequest) ProtoMessage() {}
 
 func (x *DeleteMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_openintent_v1_messages_proto_msgTypes[33]
+	mi := &file_openintent_v1_messages_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4036,7 +4226,7 @@ func (x *DeleteMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMessageRequest.ProtoReflect.Descriptor instead.
 func (*DeleteMessageRequest) Descriptor() ([]byte, []int) {
-	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{33}
+	return file_openintent_v1_messages_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DeleteMessageRequest) GetChannelId() string {
@@ -4064,7 +4254,7 @@ var File_openintent_v1_messages_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\n" +
-	"\x1copenintent/v1/messages.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x1dopenintent/v1/attention.proto\x1a\x1aopenintent/v1/events.proto\"\xc8\n" +
+	"\x1copenintent/v1/messages.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\x1dopenintent/v1/attention.proto\x1a\x1aopenintent/v1/events.proto\x1a\x19openintent/v1/reach.proto\"\xfe\n" +
 	"\n" +
 	"\aMessage\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
@@ -4101,7 +4291,9 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\n" +
 	"obligation\x18\x1a \x01(\v2\x19.openintent.v1.ObligationR\n" +
 	"obligation\x12\x1f\n" +
-	"\bdocument\x18\x1b \x01(\bH\vR\bdocument\x88\x01\x01B\x05\n" +
+	"\bdocument\x18\x1b \x01(\bH\vR\bdocument\x88\x01\x01\x12$\n" +
+	"\vsender_kind\x18\x1c \x01(\tH\fR\n" +
+	"senderKind\x88\x01\x01B\x05\n" +
 	"\x03_toB\x11\n" +
 	"\x0f_correlation_idB\f\n" +
 	"\n" +
@@ -4117,7 +4309,8 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\r_directednessB\t\n" +
 	"\a_policyB\v\n" +
 	"\t_revisionB\v\n" +
-	"\t_document\"\xdb\x04\n" +
+	"\t_documentB\x0e\n" +
+	"\f_sender_kind\"\xdb\x04\n" +
 	"\n" +
 	"Annotation\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x1a\n" +
@@ -4523,11 +4716,12 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\r_wait_secondsB\x10\n" +
 	"\x0e_min_responsesB\n" +
 	"\n" +
-	"\b_explain\"\x86\x01\n" +
+	"\b_explain\"\x9a\x01\n" +
 	"\x16AwaitResponsesResponse\x124\n" +
 	"\tresponses\x18\x01 \x03(\v2\x16.openintent.v1.MessageR\tresponses\x12\x14\n" +
 	"\x05cause\x18\x02 \x01(\tR\x05cause\x12 \n" +
-	"\vexplanation\x18\x03 \x01(\tR\vexplanation\"\xe7\x03\n" +
+	"\vexplanation\x18\x03 \x01(\tR\vexplanation\x12\x12\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\"\xff\x03\n" +
 	"\x10SubscribeRequest\x12\x1f\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tH\x00R\tchannelId\x12\x1d\n" +
@@ -4539,11 +4733,12 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\fmessage_type\x18\x06 \x01(\x0e2\x1a.openintent.v1.MessageTypeB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00H\x02R\vmessageType\x88\x01\x01\x124\n" +
 	"\x0ecorrelation_id\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01H\x03R\rcorrelationId\x88\x01\x01\x12@\n" +
-	"\ainclude\x18\b \x03(\tB&\xbaH#\x92\x01 \x10\x02\x18\x01\"\x1ar\x18R\tattentionR\vannotationsR\aincludeB\x0e\n" +
+	"\ainclude\x18\b \x03(\tB&\xbaH#\x92\x01 \x10\x02\x18\x01\"\x1ar\x18R\tattentionR\vannotationsR\ainclude\x12\x16\n" +
+	"\x06probes\x18\t \x01(\bR\x06probesB\x0e\n" +
 	"\x05scope\x12\x05\xbaH\x02\b\x01B\x11\n" +
 	"\x0f_after_positionB\x0f\n" +
 	"\r_message_typeB\x11\n" +
-	"\x0f_correlation_id\"\xb0\x03\n" +
+	"\x0f_correlation_id\"\xcb\x03\n" +
 	"\x11SubscribeResponse\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\x03R\bposition\x12\x1b\n" +
 	"\tintent_id\x18\x02 \x01(\tR\bintentId\x12!\n" +
@@ -4558,7 +4753,22 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"annotation\x18\t \x01(\v2\x19.openintent.v1.AnnotationR\n" +
 	"annotation\x126\n" +
 	"\tattention\x18\n" +
-	" \x01(\v2\x18.openintent.v1.AttentionR\tattention\"\xc9\x01\n" +
+	" \x01(\v2\x18.openintent.v1.AttentionR\tattention\x12\x19\n" +
+	"\bprobe_id\x18\v \x01(\tR\aprobeId\"r\n" +
+	"\x10LiftBrakeRequest\x12\"\n" +
+	"\n" +
+	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12,\n" +
+	"\tthread_id\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01H\x00R\bthreadId\x88\x01\x01B\f\n" +
+	"\n" +
+	"_thread_id\"\x9b\x01\n" +
+	"\x11LiftBrakeResponse\x12\x1d\n" +
+	"\n" +
+	"channel_id\x18\x01 \x01(\tR\tchannelId\x12 \n" +
+	"\tthread_id\x18\x02 \x01(\tH\x00R\bthreadId\x88\x01\x01\x127\n" +
+	"\tlifted_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\bliftedAtB\f\n" +
+	"\n" +
+	"_thread_id\"\xc9\x01\n" +
 	"\x1cListMessageDeliveriesRequest\x12\"\n" +
 	"\n" +
 	"channel_id\x18\x01 \x01(\tB\x03\xe0A\x02R\tchannelId\x12\"\n" +
@@ -4575,7 +4785,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"deliveries\x12$\n" +
 	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
 	"nextCursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"\xc5\x05\n" +
+	"\f_next_cursor\"\xf1\x05\n" +
 	"\x0fMessageDelivery\x12\x19\n" +
 	"\bagent_id\x18\x01 \x01(\tR\aagentId\x125\n" +
 	"\x06status\x18\x02 \x01(\x0e2\x1d.openintent.v1.DeliveryStatusR\x06status\x127\n" +
@@ -4594,9 +4804,10 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"surfacedAt\x12%\n" +
 	"\vdisposition\x18\v \x01(\tH\x01R\vdisposition\x88\x01\x01\x12;\n" +
 	"\vdisposed_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"disposedAtB\x15\n" +
+	"disposedAt\x12*\n" +
+	"\x05reach\x18\r \x01(\v2\x14.openintent.v1.ReachR\x05reachB\x15\n" +
 	"\x13_dead_letter_reasonB\x0e\n" +
-	"\f_disposition\"\xe5\x02\n" +
+	"\f_disposition\"\xc0\x03\n" +
 	"\x0fGetInboxRequest\x12\x1e\n" +
 	"\bagent_id\x18\x01 \x01(\tB\x03\xe0A\x02R\aagentId\x12%\n" +
 	"\x05limit\x18\x02 \x01(\x05B\n" +
@@ -4604,7 +4815,9 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x06cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02H\x01R\x06cursor\x88\x01\x01\x12?\n" +
 	"\fwait_seconds\x18\x04 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\xc0\x82@)\x00\x00\x00\x00\x00\x00\x00\x00H\x02R\vwaitSeconds\x88\x01\x01\x121\n" +
 	"\ainclude\x18\x05 \x03(\tB\x17\xbaH\x14\x92\x01\x11\x10\x01\"\rr\vR\tattentionR\ainclude\x12J\n" +
-	"\x06policy\x18\x06 \x03(\x0e2\x1d.openintent.v1.ResponsePolicyB\x13\xbaH\x10\x92\x01\r\x10\x04\x18\x01\"\a\x82\x01\x04\x10\x01 \x00R\x06policyB\b\n" +
+	"\x06policy\x18\x06 \x03(\x0e2\x1d.openintent.v1.ResponsePolicyB\x13\xbaH\x10\x92\x01\r\x10\x04\x18\x01\"\a\x82\x01\x04\x10\x01 \x00R\x06policy\x12\x1a\n" +
+	"\bunhanded\x18\a \x01(\bR\bunhanded\x12=\n" +
+	"\fhanded_since\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\vhandedSinceB\b\n" +
 	"\x06_limitB\t\n" +
 	"\a_cursorB\x0f\n" +
 	"\r_wait_seconds\"\xfc\x01\n" +
@@ -4681,7 +4894,7 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\x18DELIVERY_STATUS_ANSWERED\x10\x04\x12\x1b\n" +
 	"\x17DELIVERY_STATUS_EXPIRED\x10\x05\x12!\n" +
 	"\x1dDELIVERY_STATUS_DEAD_LETTERED\x10\x06\x12\x1c\n" +
-	"\x18DELIVERY_STATUS_SURFACED\x10\a2\xf7\x11\n" +
+	"\x18DELIVERY_STATUS_SURFACED\x10\a2\xf8\x12\n" +
 	"\x0eMessageService\x12w\n" +
 	"\vSendMessage\x12!.openintent.v1.SendMessageRequest\x1a\x16.openintent.v1.Message\"-\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/channels/{channel_id}/messages\x12\x91\x01\n" +
 	"\x11SendMessageByName\x12'.openintent.v1.SendMessageByNameRequest\x1a\x16.openintent.v1.Message\";\x82\xd3\xe4\x93\x025:\x01*\"0/v1/intents/{intent_id}/channels/{name}/messages\x12Z\n" +
@@ -4696,7 +4909,8 @@ const file_openintent_v1_messages_proto_rawDesc = "" +
 	"\rDeleteMessage\x12#.openintent.v1.DeleteMessageRequest\x1a\x16.openintent.v1.Message\"7\x82\xd3\xe4\x93\x021*//v1/channels/{channel_id}/messages/{message_id}\x12b\n" +
 	"\x03Ask\x12\x19.openintent.v1.AskRequest\x1a\x16.openintent.v1.Message\"(\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/channels/{channel_id}/ask\x12~\n" +
 	"\x06AskAll\x12\x1c.openintent.v1.AskAllRequest\x1a\x1d.openintent.v1.AskAllResponse\"7\x82\xd3\xe4\x93\x021:\x01*b\tresponses\"!/v1/channels/{channel_id}/ask_all\x12\xab\x01\n" +
-	"\x0eAwaitResponses\x12$.openintent.v1.AwaitResponsesRequest\x1a%.openintent.v1.AwaitResponsesResponse\"L\x82\xd3\xe4\x93\x02Fb\tresponses\x129/v1/channels/{channel_id}/messages/{message_id}/responses\x12\xc2\x01\n" +
+	"\x0eAwaitResponses\x12$.openintent.v1.AwaitResponsesRequest\x1a%.openintent.v1.AwaitResponsesResponse\"L\x82\xd3\xe4\x93\x02Fb\tresponses\x129/v1/channels/{channel_id}/messages/{message_id}/responses\x12\x7f\n" +
+	"\tLiftBrake\x12\x1f.openintent.v1.LiftBrakeRequest\x1a .openintent.v1.LiftBrakeResponse\"/\x82\xd3\xe4\x93\x02):\x01*\"$/v1/channels/{channel_id}/brake/lift\x12\xc2\x01\n" +
 	"\x15ListMessageDeliveries\x12+.openintent.v1.ListMessageDeliveriesRequest\x1a,.openintent.v1.ListMessageDeliveriesResponse\"N\x82\xd3\xe4\x93\x02Hb\n" +
 	"deliveries\x12:/v1/channels/{channel_id}/messages/{message_id}/deliveries\x12e\n" +
 	"\bGetInbox\x12\x1e.openintent.v1.GetInboxRequest\x1a\x14.openintent.v1.Inbox\"#\x82\xd3\xe4\x93\x02\x1d\x12\x1b/v1/agents/{agent_id}/inbox\x12\x87\x01\n" +
@@ -4717,7 +4931,7 @@ func file_openintent_v1_messages_proto_rawDescGZIP() []byte {
 }
 
 var file_openintent_v1_messages_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_openintent_v1_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_openintent_v1_messages_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_openintent_v1_messages_proto_goTypes = []any{
 	(MessageType)(0),                      // 0: openintent.v1.MessageType
 	(MessageStatus)(0),                    // 1: openintent.v1.MessageStatus
@@ -4744,172 +4958,180 @@ var file_openintent_v1_messages_proto_goTypes = []any{
 	(*AwaitResponsesResponse)(nil),        // 22: openintent.v1.AwaitResponsesResponse
 	(*SubscribeRequest)(nil),              // 23: openintent.v1.SubscribeRequest
 	(*SubscribeResponse)(nil),             // 24: openintent.v1.SubscribeResponse
-	(*ListMessageDeliveriesRequest)(nil),  // 25: openintent.v1.ListMessageDeliveriesRequest
-	(*ListMessageDeliveriesResponse)(nil), // 26: openintent.v1.ListMessageDeliveriesResponse
-	(*MessageDelivery)(nil),               // 27: openintent.v1.MessageDelivery
-	(*GetInboxRequest)(nil),               // 28: openintent.v1.GetInboxRequest
-	(*Inbox)(nil),                         // 29: openintent.v1.Inbox
-	(*InboxItem)(nil),                     // 30: openintent.v1.InboxItem
-	(*MarkInboxReadRequest)(nil),          // 31: openintent.v1.MarkInboxReadRequest
-	(*MarkInboxReadResponse)(nil),         // 32: openintent.v1.MarkInboxReadResponse
-	(*ListRevisionsRequest)(nil),          // 33: openintent.v1.ListRevisionsRequest
-	(*ListRevisionsResponse)(nil),         // 34: openintent.v1.ListRevisionsResponse
-	(*MessageRevision)(nil),               // 35: openintent.v1.MessageRevision
-	(*DeleteMessageRequest)(nil),          // 36: openintent.v1.DeleteMessageRequest
-	(*structpb.Struct)(nil),               // 37: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil),         // 38: google.protobuf.Timestamp
-	(Priority)(0),                         // 39: openintent.v1.Priority
-	(*structpb.Value)(nil),                // 40: google.protobuf.Value
-	(Directedness)(0),                     // 41: openintent.v1.Directedness
-	(ResponsePolicy)(0),                   // 42: openintent.v1.ResponsePolicy
-	(*Obligation)(nil),                    // 43: openintent.v1.Obligation
-	(*structpb.ListValue)(nil),            // 44: google.protobuf.ListValue
-	(*status.Status)(nil),                 // 45: google.rpc.Status
-	(*Event)(nil),                         // 46: openintent.v1.Event
-	(*Attention)(nil),                     // 47: openintent.v1.Attention
+	(*LiftBrakeRequest)(nil),              // 25: openintent.v1.LiftBrakeRequest
+	(*LiftBrakeResponse)(nil),             // 26: openintent.v1.LiftBrakeResponse
+	(*ListMessageDeliveriesRequest)(nil),  // 27: openintent.v1.ListMessageDeliveriesRequest
+	(*ListMessageDeliveriesResponse)(nil), // 28: openintent.v1.ListMessageDeliveriesResponse
+	(*MessageDelivery)(nil),               // 29: openintent.v1.MessageDelivery
+	(*GetInboxRequest)(nil),               // 30: openintent.v1.GetInboxRequest
+	(*Inbox)(nil),                         // 31: openintent.v1.Inbox
+	(*InboxItem)(nil),                     // 32: openintent.v1.InboxItem
+	(*MarkInboxReadRequest)(nil),          // 33: openintent.v1.MarkInboxReadRequest
+	(*MarkInboxReadResponse)(nil),         // 34: openintent.v1.MarkInboxReadResponse
+	(*ListRevisionsRequest)(nil),          // 35: openintent.v1.ListRevisionsRequest
+	(*ListRevisionsResponse)(nil),         // 36: openintent.v1.ListRevisionsResponse
+	(*MessageRevision)(nil),               // 37: openintent.v1.MessageRevision
+	(*DeleteMessageRequest)(nil),          // 38: openintent.v1.DeleteMessageRequest
+	(*structpb.Struct)(nil),               // 39: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil),         // 40: google.protobuf.Timestamp
+	(Priority)(0),                         // 41: openintent.v1.Priority
+	(*structpb.Value)(nil),                // 42: google.protobuf.Value
+	(Directedness)(0),                     // 43: openintent.v1.Directedness
+	(ResponsePolicy)(0),                   // 44: openintent.v1.ResponsePolicy
+	(*Obligation)(nil),                    // 45: openintent.v1.Obligation
+	(*structpb.ListValue)(nil),            // 46: google.protobuf.ListValue
+	(*status.Status)(nil),                 // 47: google.rpc.Status
+	(*Event)(nil),                         // 48: openintent.v1.Event
+	(*Attention)(nil),                     // 49: openintent.v1.Attention
+	(*Reach)(nil),                         // 50: openintent.v1.Reach
 }
 var file_openintent_v1_messages_proto_depIdxs = []int32{
 	0,   // 0: openintent.v1.Message.message_type:type_name -> openintent.v1.MessageType
-	37,  // 1: openintent.v1.Message.payload:type_name -> google.protobuf.Struct
-	37,  // 2: openintent.v1.Message.metadata:type_name -> google.protobuf.Struct
+	39,  // 1: openintent.v1.Message.payload:type_name -> google.protobuf.Struct
+	39,  // 2: openintent.v1.Message.metadata:type_name -> google.protobuf.Struct
 	1,   // 3: openintent.v1.Message.status:type_name -> openintent.v1.MessageStatus
-	38,  // 4: openintent.v1.Message.created_at:type_name -> google.protobuf.Timestamp
-	38,  // 5: openintent.v1.Message.expires_at:type_name -> google.protobuf.Timestamp
-	38,  // 6: openintent.v1.Message.read_at:type_name -> google.protobuf.Timestamp
-	39,  // 7: openintent.v1.Message.priority:type_name -> openintent.v1.Priority
-	40,  // 8: openintent.v1.Message.collect:type_name -> google.protobuf.Value
-	41,  // 9: openintent.v1.Message.directedness:type_name -> openintent.v1.Directedness
-	42,  // 10: openintent.v1.Message.policy:type_name -> openintent.v1.ResponsePolicy
-	38,  // 11: openintent.v1.Message.edited_at:type_name -> google.protobuf.Timestamp
-	38,  // 12: openintent.v1.Message.deleted_at:type_name -> google.protobuf.Timestamp
-	43,  // 13: openintent.v1.Message.obligation:type_name -> openintent.v1.Obligation
-	38,  // 14: openintent.v1.Annotation.created_at:type_name -> google.protobuf.Timestamp
-	38,  // 15: openintent.v1.Annotation.expires_at:type_name -> google.protobuf.Timestamp
-	38,  // 16: openintent.v1.Annotation.until:type_name -> google.protobuf.Timestamp
+	40,  // 4: openintent.v1.Message.created_at:type_name -> google.protobuf.Timestamp
+	40,  // 5: openintent.v1.Message.expires_at:type_name -> google.protobuf.Timestamp
+	40,  // 6: openintent.v1.Message.read_at:type_name -> google.protobuf.Timestamp
+	41,  // 7: openintent.v1.Message.priority:type_name -> openintent.v1.Priority
+	42,  // 8: openintent.v1.Message.collect:type_name -> google.protobuf.Value
+	43,  // 9: openintent.v1.Message.directedness:type_name -> openintent.v1.Directedness
+	44,  // 10: openintent.v1.Message.policy:type_name -> openintent.v1.ResponsePolicy
+	40,  // 11: openintent.v1.Message.edited_at:type_name -> google.protobuf.Timestamp
+	40,  // 12: openintent.v1.Message.deleted_at:type_name -> google.protobuf.Timestamp
+	45,  // 13: openintent.v1.Message.obligation:type_name -> openintent.v1.Obligation
+	40,  // 14: openintent.v1.Annotation.created_at:type_name -> google.protobuf.Timestamp
+	40,  // 15: openintent.v1.Annotation.expires_at:type_name -> google.protobuf.Timestamp
+	40,  // 16: openintent.v1.Annotation.until:type_name -> google.protobuf.Timestamp
 	0,   // 17: openintent.v1.SendMessageRequest.message_type:type_name -> openintent.v1.MessageType
-	37,  // 18: openintent.v1.SendMessageRequest.payload:type_name -> google.protobuf.Struct
-	37,  // 19: openintent.v1.SendMessageRequest.metadata:type_name -> google.protobuf.Struct
-	38,  // 20: openintent.v1.SendMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
-	39,  // 21: openintent.v1.SendMessageRequest.priority:type_name -> openintent.v1.Priority
-	44,  // 22: openintent.v1.SendMessageRequest.mentions:type_name -> google.protobuf.ListValue
-	41,  // 23: openintent.v1.SendMessageRequest.directedness:type_name -> openintent.v1.Directedness
-	42,  // 24: openintent.v1.SendMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	40,  // 25: openintent.v1.SendMessageRequest.collect:type_name -> google.protobuf.Value
-	43,  // 26: openintent.v1.SendMessageRequest.obligation:type_name -> openintent.v1.Obligation
+	39,  // 18: openintent.v1.SendMessageRequest.payload:type_name -> google.protobuf.Struct
+	39,  // 19: openintent.v1.SendMessageRequest.metadata:type_name -> google.protobuf.Struct
+	40,  // 20: openintent.v1.SendMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
+	41,  // 21: openintent.v1.SendMessageRequest.priority:type_name -> openintent.v1.Priority
+	46,  // 22: openintent.v1.SendMessageRequest.mentions:type_name -> google.protobuf.ListValue
+	43,  // 23: openintent.v1.SendMessageRequest.directedness:type_name -> openintent.v1.Directedness
+	44,  // 24: openintent.v1.SendMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	42,  // 25: openintent.v1.SendMessageRequest.collect:type_name -> google.protobuf.Value
+	45,  // 26: openintent.v1.SendMessageRequest.obligation:type_name -> openintent.v1.Obligation
 	7,   // 27: openintent.v1.SendMessagesResponse.acknowledgement:type_name -> openintent.v1.Acknowledgement
-	45,  // 28: openintent.v1.SendMessagesResponse.refusal:type_name -> google.rpc.Status
-	38,  // 29: openintent.v1.Acknowledgement.created_at:type_name -> google.protobuf.Timestamp
+	47,  // 28: openintent.v1.SendMessagesResponse.refusal:type_name -> google.rpc.Status
+	40,  // 29: openintent.v1.Acknowledgement.created_at:type_name -> google.protobuf.Timestamp
 	0,   // 30: openintent.v1.SendMessageByNameRequest.message_type:type_name -> openintent.v1.MessageType
-	37,  // 31: openintent.v1.SendMessageByNameRequest.payload:type_name -> google.protobuf.Struct
-	37,  // 32: openintent.v1.SendMessageByNameRequest.metadata:type_name -> google.protobuf.Struct
-	38,  // 33: openintent.v1.SendMessageByNameRequest.expires_at:type_name -> google.protobuf.Timestamp
-	39,  // 34: openintent.v1.SendMessageByNameRequest.priority:type_name -> openintent.v1.Priority
-	44,  // 35: openintent.v1.SendMessageByNameRequest.mentions:type_name -> google.protobuf.ListValue
-	41,  // 36: openintent.v1.SendMessageByNameRequest.directedness:type_name -> openintent.v1.Directedness
-	42,  // 37: openintent.v1.SendMessageByNameRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	40,  // 38: openintent.v1.SendMessageByNameRequest.collect:type_name -> google.protobuf.Value
-	43,  // 39: openintent.v1.SendMessageByNameRequest.obligation:type_name -> openintent.v1.Obligation
+	39,  // 31: openintent.v1.SendMessageByNameRequest.payload:type_name -> google.protobuf.Struct
+	39,  // 32: openintent.v1.SendMessageByNameRequest.metadata:type_name -> google.protobuf.Struct
+	40,  // 33: openintent.v1.SendMessageByNameRequest.expires_at:type_name -> google.protobuf.Timestamp
+	41,  // 34: openintent.v1.SendMessageByNameRequest.priority:type_name -> openintent.v1.Priority
+	46,  // 35: openintent.v1.SendMessageByNameRequest.mentions:type_name -> google.protobuf.ListValue
+	43,  // 36: openintent.v1.SendMessageByNameRequest.directedness:type_name -> openintent.v1.Directedness
+	44,  // 37: openintent.v1.SendMessageByNameRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	42,  // 38: openintent.v1.SendMessageByNameRequest.collect:type_name -> google.protobuf.Value
+	45,  // 39: openintent.v1.SendMessageByNameRequest.obligation:type_name -> openintent.v1.Obligation
 	0,   // 40: openintent.v1.ListMessagesRequest.message_type:type_name -> openintent.v1.MessageType
 	3,   // 41: openintent.v1.ListMessagesResponse.messages:type_name -> openintent.v1.Message
 	3,   // 42: openintent.v1.Thread.root:type_name -> openintent.v1.Message
 	3,   // 43: openintent.v1.Thread.messages:type_name -> openintent.v1.Message
 	14,  // 44: openintent.v1.Thread.reactions:type_name -> openintent.v1.ThreadReaction
 	15,  // 45: openintent.v1.Thread.claim:type_name -> openintent.v1.ThreadClaim
-	38,  // 46: openintent.v1.ThreadReaction.created_at:type_name -> google.protobuf.Timestamp
-	38,  // 47: openintent.v1.ThreadClaim.expires_at:type_name -> google.protobuf.Timestamp
-	37,  // 48: openintent.v1.ReplyMessageRequest.payload:type_name -> google.protobuf.Struct
-	37,  // 49: openintent.v1.ReplyMessageRequest.metadata:type_name -> google.protobuf.Struct
-	38,  // 50: openintent.v1.ReplyMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
-	39,  // 51: openintent.v1.ReplyMessageRequest.priority:type_name -> openintent.v1.Priority
-	44,  // 52: openintent.v1.ReplyMessageRequest.mentions:type_name -> google.protobuf.ListValue
-	41,  // 53: openintent.v1.ReplyMessageRequest.directedness:type_name -> openintent.v1.Directedness
-	42,  // 54: openintent.v1.ReplyMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	40,  // 46: openintent.v1.ThreadReaction.created_at:type_name -> google.protobuf.Timestamp
+	40,  // 47: openintent.v1.ThreadClaim.expires_at:type_name -> google.protobuf.Timestamp
+	39,  // 48: openintent.v1.ReplyMessageRequest.payload:type_name -> google.protobuf.Struct
+	39,  // 49: openintent.v1.ReplyMessageRequest.metadata:type_name -> google.protobuf.Struct
+	40,  // 50: openintent.v1.ReplyMessageRequest.expires_at:type_name -> google.protobuf.Timestamp
+	41,  // 51: openintent.v1.ReplyMessageRequest.priority:type_name -> openintent.v1.Priority
+	46,  // 52: openintent.v1.ReplyMessageRequest.mentions:type_name -> google.protobuf.ListValue
+	43,  // 53: openintent.v1.ReplyMessageRequest.directedness:type_name -> openintent.v1.Directedness
+	44,  // 54: openintent.v1.ReplyMessageRequest.policy:type_name -> openintent.v1.ResponsePolicy
 	1,   // 55: openintent.v1.UpdateMessageRequest.status:type_name -> openintent.v1.MessageStatus
-	37,  // 56: openintent.v1.UpdateMessageRequest.payload:type_name -> google.protobuf.Struct
-	37,  // 57: openintent.v1.UpdateMessageRequest.metadata:type_name -> google.protobuf.Struct
-	44,  // 58: openintent.v1.UpdateMessageRequest.mentions:type_name -> google.protobuf.ListValue
-	37,  // 59: openintent.v1.AskRequest.payload:type_name -> google.protobuf.Struct
-	37,  // 60: openintent.v1.AskRequest.metadata:type_name -> google.protobuf.Struct
-	39,  // 61: openintent.v1.AskRequest.priority:type_name -> openintent.v1.Priority
-	44,  // 62: openintent.v1.AskRequest.mentions:type_name -> google.protobuf.ListValue
-	41,  // 63: openintent.v1.AskRequest.directedness:type_name -> openintent.v1.Directedness
-	42,  // 64: openintent.v1.AskRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	40,  // 65: openintent.v1.AskRequest.collect:type_name -> google.protobuf.Value
-	43,  // 66: openintent.v1.AskRequest.obligation:type_name -> openintent.v1.Obligation
-	37,  // 67: openintent.v1.AskAllRequest.payload:type_name -> google.protobuf.Struct
-	37,  // 68: openintent.v1.AskAllRequest.metadata:type_name -> google.protobuf.Struct
-	39,  // 69: openintent.v1.AskAllRequest.priority:type_name -> openintent.v1.Priority
-	44,  // 70: openintent.v1.AskAllRequest.mentions:type_name -> google.protobuf.ListValue
-	41,  // 71: openintent.v1.AskAllRequest.directedness:type_name -> openintent.v1.Directedness
-	42,  // 72: openintent.v1.AskAllRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	40,  // 73: openintent.v1.AskAllRequest.collect:type_name -> google.protobuf.Value
-	43,  // 74: openintent.v1.AskAllRequest.obligation:type_name -> openintent.v1.Obligation
+	39,  // 56: openintent.v1.UpdateMessageRequest.payload:type_name -> google.protobuf.Struct
+	39,  // 57: openintent.v1.UpdateMessageRequest.metadata:type_name -> google.protobuf.Struct
+	46,  // 58: openintent.v1.UpdateMessageRequest.mentions:type_name -> google.protobuf.ListValue
+	39,  // 59: openintent.v1.AskRequest.payload:type_name -> google.protobuf.Struct
+	39,  // 60: openintent.v1.AskRequest.metadata:type_name -> google.protobuf.Struct
+	41,  // 61: openintent.v1.AskRequest.priority:type_name -> openintent.v1.Priority
+	46,  // 62: openintent.v1.AskRequest.mentions:type_name -> google.protobuf.ListValue
+	43,  // 63: openintent.v1.AskRequest.directedness:type_name -> openintent.v1.Directedness
+	44,  // 64: openintent.v1.AskRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	42,  // 65: openintent.v1.AskRequest.collect:type_name -> google.protobuf.Value
+	45,  // 66: openintent.v1.AskRequest.obligation:type_name -> openintent.v1.Obligation
+	39,  // 67: openintent.v1.AskAllRequest.payload:type_name -> google.protobuf.Struct
+	39,  // 68: openintent.v1.AskAllRequest.metadata:type_name -> google.protobuf.Struct
+	41,  // 69: openintent.v1.AskAllRequest.priority:type_name -> openintent.v1.Priority
+	46,  // 70: openintent.v1.AskAllRequest.mentions:type_name -> google.protobuf.ListValue
+	43,  // 71: openintent.v1.AskAllRequest.directedness:type_name -> openintent.v1.Directedness
+	44,  // 72: openintent.v1.AskAllRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	42,  // 73: openintent.v1.AskAllRequest.collect:type_name -> google.protobuf.Value
+	45,  // 74: openintent.v1.AskAllRequest.obligation:type_name -> openintent.v1.Obligation
 	3,   // 75: openintent.v1.AskAllResponse.responses:type_name -> openintent.v1.Message
 	3,   // 76: openintent.v1.AwaitResponsesResponse.responses:type_name -> openintent.v1.Message
 	0,   // 77: openintent.v1.SubscribeRequest.message_type:type_name -> openintent.v1.MessageType
 	3,   // 78: openintent.v1.SubscribeResponse.message:type_name -> openintent.v1.Message
-	46,  // 79: openintent.v1.SubscribeResponse.event:type_name -> openintent.v1.Event
-	46,  // 80: openintent.v1.SubscribeResponse.audit_event:type_name -> openintent.v1.Event
+	48,  // 79: openintent.v1.SubscribeResponse.event:type_name -> openintent.v1.Event
+	48,  // 80: openintent.v1.SubscribeResponse.audit_event:type_name -> openintent.v1.Event
 	4,   // 81: openintent.v1.SubscribeResponse.annotation:type_name -> openintent.v1.Annotation
-	47,  // 82: openintent.v1.SubscribeResponse.attention:type_name -> openintent.v1.Attention
-	27,  // 83: openintent.v1.ListMessageDeliveriesResponse.deliveries:type_name -> openintent.v1.MessageDelivery
-	2,   // 84: openintent.v1.MessageDelivery.status:type_name -> openintent.v1.DeliveryStatus
-	38,  // 85: openintent.v1.MessageDelivery.stored_at:type_name -> google.protobuf.Timestamp
-	38,  // 86: openintent.v1.MessageDelivery.offered_at:type_name -> google.protobuf.Timestamp
-	38,  // 87: openintent.v1.MessageDelivery.read_at:type_name -> google.protobuf.Timestamp
-	38,  // 88: openintent.v1.MessageDelivery.answered_at:type_name -> google.protobuf.Timestamp
-	38,  // 89: openintent.v1.MessageDelivery.expired_at:type_name -> google.protobuf.Timestamp
-	38,  // 90: openintent.v1.MessageDelivery.dead_lettered_at:type_name -> google.protobuf.Timestamp
-	38,  // 91: openintent.v1.MessageDelivery.surfaced_at:type_name -> google.protobuf.Timestamp
-	38,  // 92: openintent.v1.MessageDelivery.disposed_at:type_name -> google.protobuf.Timestamp
-	42,  // 93: openintent.v1.GetInboxRequest.policy:type_name -> openintent.v1.ResponsePolicy
-	30,  // 94: openintent.v1.Inbox.items:type_name -> openintent.v1.InboxItem
-	3,   // 95: openintent.v1.InboxItem.message:type_name -> openintent.v1.Message
-	47,  // 96: openintent.v1.InboxItem.attention:type_name -> openintent.v1.Attention
-	3,   // 97: openintent.v1.MarkInboxReadResponse.messages:type_name -> openintent.v1.Message
-	35,  // 98: openintent.v1.ListRevisionsResponse.revisions:type_name -> openintent.v1.MessageRevision
-	37,  // 99: openintent.v1.MessageRevision.payload:type_name -> google.protobuf.Struct
-	37,  // 100: openintent.v1.MessageRevision.metadata:type_name -> google.protobuf.Struct
-	38,  // 101: openintent.v1.MessageRevision.created_at:type_name -> google.protobuf.Timestamp
-	5,   // 102: openintent.v1.MessageService.SendMessage:input_type -> openintent.v1.SendMessageRequest
-	8,   // 103: openintent.v1.MessageService.SendMessageByName:input_type -> openintent.v1.SendMessageByNameRequest
-	5,   // 104: openintent.v1.MessageService.SendMessages:input_type -> openintent.v1.SendMessageRequest
-	9,   // 105: openintent.v1.MessageService.ListMessages:input_type -> openintent.v1.ListMessagesRequest
-	11,  // 106: openintent.v1.MessageService.GetMessage:input_type -> openintent.v1.GetMessageRequest
-	12,  // 107: openintent.v1.MessageService.GetThread:input_type -> openintent.v1.GetThreadRequest
-	16,  // 108: openintent.v1.MessageService.ReplyMessage:input_type -> openintent.v1.ReplyMessageRequest
-	17,  // 109: openintent.v1.MessageService.UpdateMessage:input_type -> openintent.v1.UpdateMessageRequest
-	33,  // 110: openintent.v1.MessageService.ListRevisions:input_type -> openintent.v1.ListRevisionsRequest
-	36,  // 111: openintent.v1.MessageService.DeleteMessage:input_type -> openintent.v1.DeleteMessageRequest
-	18,  // 112: openintent.v1.MessageService.Ask:input_type -> openintent.v1.AskRequest
-	19,  // 113: openintent.v1.MessageService.AskAll:input_type -> openintent.v1.AskAllRequest
-	21,  // 114: openintent.v1.MessageService.AwaitResponses:input_type -> openintent.v1.AwaitResponsesRequest
-	25,  // 115: openintent.v1.MessageService.ListMessageDeliveries:input_type -> openintent.v1.ListMessageDeliveriesRequest
-	28,  // 116: openintent.v1.MessageService.GetInbox:input_type -> openintent.v1.GetInboxRequest
-	31,  // 117: openintent.v1.MessageService.MarkInboxRead:input_type -> openintent.v1.MarkInboxReadRequest
-	23,  // 118: openintent.v1.MessageService.Subscribe:input_type -> openintent.v1.SubscribeRequest
-	3,   // 119: openintent.v1.MessageService.SendMessage:output_type -> openintent.v1.Message
-	3,   // 120: openintent.v1.MessageService.SendMessageByName:output_type -> openintent.v1.Message
-	6,   // 121: openintent.v1.MessageService.SendMessages:output_type -> openintent.v1.SendMessagesResponse
-	10,  // 122: openintent.v1.MessageService.ListMessages:output_type -> openintent.v1.ListMessagesResponse
-	3,   // 123: openintent.v1.MessageService.GetMessage:output_type -> openintent.v1.Message
-	13,  // 124: openintent.v1.MessageService.GetThread:output_type -> openintent.v1.Thread
-	3,   // 125: openintent.v1.MessageService.ReplyMessage:output_type -> openintent.v1.Message
-	3,   // 126: openintent.v1.MessageService.UpdateMessage:output_type -> openintent.v1.Message
-	34,  // 127: openintent.v1.MessageService.ListRevisions:output_type -> openintent.v1.ListRevisionsResponse
-	3,   // 128: openintent.v1.MessageService.DeleteMessage:output_type -> openintent.v1.Message
-	3,   // 129: openintent.v1.MessageService.Ask:output_type -> openintent.v1.Message
-	20,  // 130: openintent.v1.MessageService.AskAll:output_type -> openintent.v1.AskAllResponse
-	22,  // 131: openintent.v1.MessageService.AwaitResponses:output_type -> openintent.v1.AwaitResponsesResponse
-	26,  // 132: openintent.v1.MessageService.ListMessageDeliveries:output_type -> openintent.v1.ListMessageDeliveriesResponse
-	29,  // 133: openintent.v1.MessageService.GetInbox:output_type -> openintent.v1.Inbox
-	32,  // 134: openintent.v1.MessageService.MarkInboxRead:output_type -> openintent.v1.MarkInboxReadResponse
-	24,  // 135: openintent.v1.MessageService.Subscribe:output_type -> openintent.v1.SubscribeResponse
-	119, // [119:136] is the sub-list for method output_type
-	102, // [102:119] is the sub-list for method input_type
-	102, // [102:102] is the sub-list for extension type_name
-	102, // [102:102] is the sub-list for extension extendee
-	0,   // [0:102] is the sub-list for field type_name
+	49,  // 82: openintent.v1.SubscribeResponse.attention:type_name -> openintent.v1.Attention
+	40,  // 83: openintent.v1.LiftBrakeResponse.lifted_at:type_name -> google.protobuf.Timestamp
+	29,  // 84: openintent.v1.ListMessageDeliveriesResponse.deliveries:type_name -> openintent.v1.MessageDelivery
+	2,   // 85: openintent.v1.MessageDelivery.status:type_name -> openintent.v1.DeliveryStatus
+	40,  // 86: openintent.v1.MessageDelivery.stored_at:type_name -> google.protobuf.Timestamp
+	40,  // 87: openintent.v1.MessageDelivery.offered_at:type_name -> google.protobuf.Timestamp
+	40,  // 88: openintent.v1.MessageDelivery.read_at:type_name -> google.protobuf.Timestamp
+	40,  // 89: openintent.v1.MessageDelivery.answered_at:type_name -> google.protobuf.Timestamp
+	40,  // 90: openintent.v1.MessageDelivery.expired_at:type_name -> google.protobuf.Timestamp
+	40,  // 91: openintent.v1.MessageDelivery.dead_lettered_at:type_name -> google.protobuf.Timestamp
+	40,  // 92: openintent.v1.MessageDelivery.surfaced_at:type_name -> google.protobuf.Timestamp
+	40,  // 93: openintent.v1.MessageDelivery.disposed_at:type_name -> google.protobuf.Timestamp
+	50,  // 94: openintent.v1.MessageDelivery.reach:type_name -> openintent.v1.Reach
+	44,  // 95: openintent.v1.GetInboxRequest.policy:type_name -> openintent.v1.ResponsePolicy
+	40,  // 96: openintent.v1.GetInboxRequest.handed_since:type_name -> google.protobuf.Timestamp
+	32,  // 97: openintent.v1.Inbox.items:type_name -> openintent.v1.InboxItem
+	3,   // 98: openintent.v1.InboxItem.message:type_name -> openintent.v1.Message
+	49,  // 99: openintent.v1.InboxItem.attention:type_name -> openintent.v1.Attention
+	3,   // 100: openintent.v1.MarkInboxReadResponse.messages:type_name -> openintent.v1.Message
+	37,  // 101: openintent.v1.ListRevisionsResponse.revisions:type_name -> openintent.v1.MessageRevision
+	39,  // 102: openintent.v1.MessageRevision.payload:type_name -> google.protobuf.Struct
+	39,  // 103: openintent.v1.MessageRevision.metadata:type_name -> google.protobuf.Struct
+	40,  // 104: openintent.v1.MessageRevision.created_at:type_name -> google.protobuf.Timestamp
+	5,   // 105: openintent.v1.MessageService.SendMessage:input_type -> openintent.v1.SendMessageRequest
+	8,   // 106: openintent.v1.MessageService.SendMessageByName:input_type -> openintent.v1.SendMessageByNameRequest
+	5,   // 107: openintent.v1.MessageService.SendMessages:input_type -> openintent.v1.SendMessageRequest
+	9,   // 108: openintent.v1.MessageService.ListMessages:input_type -> openintent.v1.ListMessagesRequest
+	11,  // 109: openintent.v1.MessageService.GetMessage:input_type -> openintent.v1.GetMessageRequest
+	12,  // 110: openintent.v1.MessageService.GetThread:input_type -> openintent.v1.GetThreadRequest
+	16,  // 111: openintent.v1.MessageService.ReplyMessage:input_type -> openintent.v1.ReplyMessageRequest
+	17,  // 112: openintent.v1.MessageService.UpdateMessage:input_type -> openintent.v1.UpdateMessageRequest
+	35,  // 113: openintent.v1.MessageService.ListRevisions:input_type -> openintent.v1.ListRevisionsRequest
+	38,  // 114: openintent.v1.MessageService.DeleteMessage:input_type -> openintent.v1.DeleteMessageRequest
+	18,  // 115: openintent.v1.MessageService.Ask:input_type -> openintent.v1.AskRequest
+	19,  // 116: openintent.v1.MessageService.AskAll:input_type -> openintent.v1.AskAllRequest
+	21,  // 117: openintent.v1.MessageService.AwaitResponses:input_type -> openintent.v1.AwaitResponsesRequest
+	25,  // 118: openintent.v1.MessageService.LiftBrake:input_type -> openintent.v1.LiftBrakeRequest
+	27,  // 119: openintent.v1.MessageService.ListMessageDeliveries:input_type -> openintent.v1.ListMessageDeliveriesRequest
+	30,  // 120: openintent.v1.MessageService.GetInbox:input_type -> openintent.v1.GetInboxRequest
+	33,  // 121: openintent.v1.MessageService.MarkInboxRead:input_type -> openintent.v1.MarkInboxReadRequest
+	23,  // 122: openintent.v1.MessageService.Subscribe:input_type -> openintent.v1.SubscribeRequest
+	3,   // 123: openintent.v1.MessageService.SendMessage:output_type -> openintent.v1.Message
+	3,   // 124: openintent.v1.MessageService.SendMessageByName:output_type -> openintent.v1.Message
+	6,   // 125: openintent.v1.MessageService.SendMessages:output_type -> openintent.v1.SendMessagesResponse
+	10,  // 126: openintent.v1.MessageService.ListMessages:output_type -> openintent.v1.ListMessagesResponse
+	3,   // 127: openintent.v1.MessageService.GetMessage:output_type -> openintent.v1.Message
+	13,  // 128: openintent.v1.MessageService.GetThread:output_type -> openintent.v1.Thread
+	3,   // 129: openintent.v1.MessageService.ReplyMessage:output_type -> openintent.v1.Message
+	3,   // 130: openintent.v1.MessageService.UpdateMessage:output_type -> openintent.v1.Message
+	36,  // 131: openintent.v1.MessageService.ListRevisions:output_type -> openintent.v1.ListRevisionsResponse
+	3,   // 132: openintent.v1.MessageService.DeleteMessage:output_type -> openintent.v1.Message
+	3,   // 133: openintent.v1.MessageService.Ask:output_type -> openintent.v1.Message
+	20,  // 134: openintent.v1.MessageService.AskAll:output_type -> openintent.v1.AskAllResponse
+	22,  // 135: openintent.v1.MessageService.AwaitResponses:output_type -> openintent.v1.AwaitResponsesResponse
+	26,  // 136: openintent.v1.MessageService.LiftBrake:output_type -> openintent.v1.LiftBrakeResponse
+	28,  // 137: openintent.v1.MessageService.ListMessageDeliveries:output_type -> openintent.v1.ListMessageDeliveriesResponse
+	31,  // 138: openintent.v1.MessageService.GetInbox:output_type -> openintent.v1.Inbox
+	34,  // 139: openintent.v1.MessageService.MarkInboxRead:output_type -> openintent.v1.MarkInboxReadResponse
+	24,  // 140: openintent.v1.MessageService.Subscribe:output_type -> openintent.v1.SubscribeResponse
+	123, // [123:141] is the sub-list for method output_type
+	105, // [105:123] is the sub-list for method input_type
+	105, // [105:105] is the sub-list for extension type_name
+	105, // [105:105] is the sub-list for extension extendee
+	0,   // [0:105] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_messages_proto_init() }
@@ -4919,6 +5141,7 @@ func file_openintent_v1_messages_proto_init() {
 	}
 	file_openintent_v1_attention_proto_init()
 	file_openintent_v1_events_proto_init()
+	file_openintent_v1_reach_proto_init()
 	file_openintent_v1_messages_proto_msgTypes[0].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[1].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[2].OneofWrappers = []any{}
@@ -4947,17 +5170,19 @@ func file_openintent_v1_messages_proto_init() {
 	file_openintent_v1_messages_proto_msgTypes[24].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[25].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[26].OneofWrappers = []any{}
-	file_openintent_v1_messages_proto_msgTypes[30].OneofWrappers = []any{}
-	file_openintent_v1_messages_proto_msgTypes[31].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[27].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[28].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[32].OneofWrappers = []any{}
 	file_openintent_v1_messages_proto_msgTypes[33].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[34].OneofWrappers = []any{}
+	file_openintent_v1_messages_proto_msgTypes[35].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_openintent_v1_messages_proto_rawDesc), len(file_openintent_v1_messages_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   34,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -32,6 +32,7 @@ const (
 	MessageService_Ask_FullMethodName                   = "/openintent.v1.MessageService/Ask"
 	MessageService_AskAll_FullMethodName                = "/openintent.v1.MessageService/AskAll"
 	MessageService_AwaitResponses_FullMethodName        = "/openintent.v1.MessageService/AwaitResponses"
+	MessageService_LiftBrake_FullMethodName             = "/openintent.v1.MessageService/LiftBrake"
 	MessageService_ListMessageDeliveries_FullMethodName = "/openintent.v1.MessageService/ListMessageDeliveries"
 	MessageService_GetInbox_FullMethodName              = "/openintent.v1.MessageService/GetInbox"
 	MessageService_MarkInboxRead_FullMethodName         = "/openintent.v1.MessageService/MarkInboxRead"
@@ -106,15 +107,23 @@ type MessageServiceClient interface {
 	DeleteMessage(ctx context.Context, in *DeleteMessageRequest, opts ...grpc.CallOption) (*Message, error)
 	// Ask sends a request and waits for its first response. When the time runs out, the request expires and the call ends with
 	// DEADLINE_EXCEEDED (408 over REST), reason MESSAGE_TIMEOUT and the request's `message_id`. If the channel closes meanwhile, the call
-	// ends immediately with FAILED_PRECONDITION and `message_id`. While as many calls of the caller, or of its key, wait as the server
-	// allows, a further call that would wait is RESOURCE_EXHAUSTED with reason TOO_MANY_WAITS, and nothing is sent.
+	// ends immediately with FAILED_PRECONDITION and `message_id`. If the one agent that was asked says no (the reaction `declined`), the call ends
+	// immediately with FAILED_PRECONDITION, reason DECLINED, `message_id`, `to` and, if the agent gave one, its `note`; the request stays open, and
+	// can still be answered. While as many calls of the caller, or of its key, wait as the server allows, a further call that would wait is
+	// RESOURCE_EXHAUSTED with reason TOO_MANY_WAITS, and nothing is sent.
 	Ask(ctx context.Context, in *AskRequest, opts ...grpc.CallOption) (*Message, error)
 	// AskAll sends a request and gathers responses until min_responses came or, without it, until the time is over. Too few responses are
-	// no error. Further waits are refused as those of Ask.
+	// no error, and a no ends nothing. Further waits are refused as those of Ask.
 	AskAll(ctx context.Context, in *AskAllRequest, opts ...grpc.CallOption) (*AskAllResponse, error)
 	// AwaitResponses gives the responses to an earlier request of the caller, and waits for them if asked to. With it an asker that
-	// lost its connection picks its question up again. Further waits are refused as those of Ask.
+	// lost its connection picks its question up again. With `explain`, a wait also ends when the one agent that was asked has said no. Further
+	// waits are refused as those of Ask.
 	AwaitResponses(ctx context.Context, in *AwaitResponsesRequest, opts ...grpc.CallOption) (*AwaitResponsesResponse, error)
+	// LiftBrake lets agents go on that are braked (CONVERSATION_BRAKED), in a thread or outside threads: what they have counted so far counts
+	// no more. The channel's managers may do so, the intent's coordinator among them, and a person who may write there; whoever else calls is
+	// refused as for any change of the channel. A person finds only a thread that it may see. Where nobody is braked, the count begins anew.
+	// A closed channel is FAILED_PRECONDITION.
+	LiftBrake(ctx context.Context, in *LiftBrakeRequest, opts ...grpc.CallOption) (*LiftBrakeResponse, error)
 	// ListMessageDeliveries tells a message's sender and the operator what happened to it, recipient by recipient. For everyone else, and
 	// for what GetMessage does not find, it is NOT_FOUND. The list has a recipient of a broadcast once something happened there, or if the
 	// recipient is a member of the explicit channel.
@@ -285,6 +294,16 @@ func (c *messageServiceClient) AwaitResponses(ctx context.Context, in *AwaitResp
 	return out, nil
 }
 
+func (c *messageServiceClient) LiftBrake(ctx context.Context, in *LiftBrakeRequest, opts ...grpc.CallOption) (*LiftBrakeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(LiftBrakeResponse)
+	err := c.cc.Invoke(ctx, MessageService_LiftBrake_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *messageServiceClient) ListMessageDeliveries(ctx context.Context, in *ListMessageDeliveriesRequest, opts ...grpc.CallOption) (*ListMessageDeliveriesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListMessageDeliveriesResponse)
@@ -402,15 +421,23 @@ type MessageServiceServer interface {
 	DeleteMessage(context.Context, *DeleteMessageRequest) (*Message, error)
 	// Ask sends a request and waits for its first response. When the time runs out, the request expires and the call ends with
 	// DEADLINE_EXCEEDED (408 over REST), reason MESSAGE_TIMEOUT and the request's `message_id`. If the channel closes meanwhile, the call
-	// ends immediately with FAILED_PRECONDITION and `message_id`. While as many calls of the caller, or of its key, wait as the server
-	// allows, a further call that would wait is RESOURCE_EXHAUSTED with reason TOO_MANY_WAITS, and nothing is sent.
+	// ends immediately with FAILED_PRECONDITION and `message_id`. If the one agent that was asked says no (the reaction `declined`), the call ends
+	// immediately with FAILED_PRECONDITION, reason DECLINED, `message_id`, `to` and, if the agent gave one, its `note`; the request stays open, and
+	// can still be answered. While as many calls of the caller, or of its key, wait as the server allows, a further call that would wait is
+	// RESOURCE_EXHAUSTED with reason TOO_MANY_WAITS, and nothing is sent.
 	Ask(context.Context, *AskRequest) (*Message, error)
 	// AskAll sends a request and gathers responses until min_responses came or, without it, until the time is over. Too few responses are
-	// no error. Further waits are refused as those of Ask.
+	// no error, and a no ends nothing. Further waits are refused as those of Ask.
 	AskAll(context.Context, *AskAllRequest) (*AskAllResponse, error)
 	// AwaitResponses gives the responses to an earlier request of the caller, and waits for them if asked to. With it an asker that
-	// lost its connection picks its question up again. Further waits are refused as those of Ask.
+	// lost its connection picks its question up again. With `explain`, a wait also ends when the one agent that was asked has said no. Further
+	// waits are refused as those of Ask.
 	AwaitResponses(context.Context, *AwaitResponsesRequest) (*AwaitResponsesResponse, error)
+	// LiftBrake lets agents go on that are braked (CONVERSATION_BRAKED), in a thread or outside threads: what they have counted so far counts
+	// no more. The channel's managers may do so, the intent's coordinator among them, and a person who may write there; whoever else calls is
+	// refused as for any change of the channel. A person finds only a thread that it may see. Where nobody is braked, the count begins anew.
+	// A closed channel is FAILED_PRECONDITION.
+	LiftBrake(context.Context, *LiftBrakeRequest) (*LiftBrakeResponse, error)
 	// ListMessageDeliveries tells a message's sender and the operator what happened to it, recipient by recipient. For everyone else, and
 	// for what GetMessage does not find, it is NOT_FOUND. The list has a recipient of a broadcast once something happened there, or if the
 	// recipient is a member of the explicit channel.
@@ -486,6 +513,9 @@ func (UnimplementedMessageServiceServer) AskAll(context.Context, *AskAllRequest)
 }
 func (UnimplementedMessageServiceServer) AwaitResponses(context.Context, *AwaitResponsesRequest) (*AwaitResponsesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AwaitResponses not implemented")
+}
+func (UnimplementedMessageServiceServer) LiftBrake(context.Context, *LiftBrakeRequest) (*LiftBrakeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method LiftBrake not implemented")
 }
 func (UnimplementedMessageServiceServer) ListMessageDeliveries(context.Context, *ListMessageDeliveriesRequest) (*ListMessageDeliveriesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListMessageDeliveries not implemented")
@@ -743,6 +773,24 @@ func _MessageService_AwaitResponses_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _MessageService_LiftBrake_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(LiftBrakeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MessageServiceServer).LiftBrake(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MessageService_LiftBrake_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MessageServiceServer).LiftBrake(ctx, req.(*LiftBrakeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _MessageService_ListMessageDeliveries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListMessageDeliveriesRequest)
 	if err := dec(in); err != nil {
@@ -862,6 +910,10 @@ var MessageService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "AwaitResponses",
 			Handler:    _MessageService_AwaitResponses_Handler,
+		},
+		{
+			MethodName: "LiftBrake",
+			Handler:    _MessageService_LiftBrake_Handler,
 		},
 		{
 			MethodName: "ListMessageDeliveries",

@@ -242,12 +242,22 @@ type SearchMessagesResponse struct {
 	Messages []*FoundMessage `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
 	// The cursor to go on with; null on the last page. Over REST also in the Link header (rel="next").
 	NextCursor *string `protobuf:"bytes,2,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
-	// Every message that was stored before this time is in the index. Absent while the index is first being filled.
+	// Every message that was stored before this time is in the index, from `complete_from` on; of the named intent, or else of all. Absent
+	// as long as no time can be named: while nothing of the named intent is indexed, or while the index is first being filled.
 	CompleteThrough *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=complete_through,json=completeThrough,proto3,oneof" json:"complete_through,omitempty"`
 	// Whether the page ended because it had looked at as many messages as one page may. There may be more to find.
-	Bounded       bool `protobuf:"varint,4,opt,name=bounded,proto3" json:"bounded,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Bounded bool `protobuf:"varint,4,opt,name=bounded,proto3" json:"bounded,omitempty"`
+	// If the search names an intent, a channel or a thread: every message of the intent that was sent at this time or later, and stored
+	// before `complete_through`, is in the index. Absent if that holds from the intent's beginning.
+	CompleteFrom *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=complete_from,json=completeFrom,proto3,oneof" json:"complete_from,omitempty"`
+	// If the search names an intent, a channel or a thread: at most so many messages of the intent are not indexed yet. They are being
+	// indexed, the newest first. 0 if all are.
+	MessagesLeft int64 `protobuf:"varint,6,opt,name=messages_left,json=messagesLeft,proto3" json:"messages_left,omitempty"`
+	// If the search names none of them: how many of the intents that the caller may search are not indexed, or not wholly. Of those that the
+	// server has yet to index, it looks at the 1,000 that moved last.
+	IntentsNotIndexed int32 `protobuf:"varint,7,opt,name=intents_not_indexed,json=intentsNotIndexed,proto3" json:"intents_not_indexed,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *SearchMessagesResponse) Reset() {
@@ -308,6 +318,27 @@ func (x *SearchMessagesResponse) GetBounded() bool {
 	return false
 }
 
+func (x *SearchMessagesResponse) GetCompleteFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CompleteFrom
+	}
+	return nil
+}
+
+func (x *SearchMessagesResponse) GetMessagesLeft() int64 {
+	if x != nil {
+		return x.MessagesLeft
+	}
+	return 0
+}
+
+func (x *SearchMessagesResponse) GetIntentsNotIndexed() int32 {
+	if x != nil {
+		return x.IntentsNotIndexed
+	}
+	return 0
+}
+
 var File_openintent_v1_search_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_search_proto_rawDesc = "" +
@@ -343,15 +374,19 @@ const file_openintent_v1_search_proto_rawDesc = "" +
 	"\amessage\x18\x01 \x01(\v2\x16.openintent.v1.MessageR\amessage\x12\x18\n" +
 	"\asnippet\x18\x02 \x01(\tR\asnippet\x12\x1b\n" +
 	"\tintent_id\x18\x03 \x01(\tR\bintentId\x12!\n" +
-	"\fchannel_name\x18\x04 \x01(\tR\vchannelName\"\x82\x02\n" +
+	"\fchannel_name\x18\x04 \x01(\tR\vchannelName\"\xaf\x03\n" +
 	"\x16SearchMessagesResponse\x127\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1b.openintent.v1.FoundMessageR\bmessages\x12$\n" +
 	"\vnext_cursor\x18\x02 \x01(\tH\x00R\n" +
 	"nextCursor\x88\x01\x01\x12J\n" +
 	"\x10complete_through\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampH\x01R\x0fcompleteThrough\x88\x01\x01\x12\x18\n" +
-	"\abounded\x18\x04 \x01(\bR\aboundedB\x0e\n" +
+	"\abounded\x18\x04 \x01(\bR\abounded\x12D\n" +
+	"\rcomplete_from\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampH\x02R\fcompleteFrom\x88\x01\x01\x12#\n" +
+	"\rmessages_left\x18\x06 \x01(\x03R\fmessagesLeft\x12.\n" +
+	"\x13intents_not_indexed\x18\a \x01(\x05R\x11intentsNotIndexedB\x0e\n" +
 	"\f_next_cursorB\x13\n" +
-	"\x11_complete_through2\x8b\x01\n" +
+	"\x11_complete_throughB\x10\n" +
+	"\x0e_complete_from2\x8b\x01\n" +
 	"\rSearchService\x12z\n" +
 	"\x0eSearchMessages\x12$.openintent.v1.SearchMessagesRequest\x1a%.openintent.v1.SearchMessagesResponse\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/messages/searchB\xa0\x01\n" +
 	"\x11com.openintent.v1B\vSearchProtoP\x01Z)openintent/gen/openintent/v1;openintentv1\xa2\x02\x03OXX\xaa\x02\rOpenintent.V1\xca\x02\rOpenintent\\V1\xe2\x02\x19Openintent\\V1\\GPBMetadata\xea\x02\x0eOpenintent::V1b\x06proto3"
@@ -382,13 +417,14 @@ var file_openintent_v1_search_proto_depIdxs = []int32{
 	4, // 2: openintent.v1.FoundMessage.message:type_name -> openintent.v1.Message
 	1, // 3: openintent.v1.SearchMessagesResponse.messages:type_name -> openintent.v1.FoundMessage
 	3, // 4: openintent.v1.SearchMessagesResponse.complete_through:type_name -> google.protobuf.Timestamp
-	0, // 5: openintent.v1.SearchService.SearchMessages:input_type -> openintent.v1.SearchMessagesRequest
-	2, // 6: openintent.v1.SearchService.SearchMessages:output_type -> openintent.v1.SearchMessagesResponse
-	6, // [6:7] is the sub-list for method output_type
-	5, // [5:6] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	3, // 5: openintent.v1.SearchMessagesResponse.complete_from:type_name -> google.protobuf.Timestamp
+	0, // 6: openintent.v1.SearchService.SearchMessages:input_type -> openintent.v1.SearchMessagesRequest
+	2, // 7: openintent.v1.SearchService.SearchMessages:output_type -> openintent.v1.SearchMessagesResponse
+	7, // [7:8] is the sub-list for method output_type
+	6, // [6:7] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_openintent_v1_search_proto_init() }

@@ -28,8 +28,10 @@ const (
 //
 // SearchService finds messages by their words.
 //
-// The index is filled after the commit, by one server at a time, so a message is found a moment after it was sent. Whether somebody may
-// see a message is judged when they search, by the message itself.
+// The index is filled after the commit, by one server at a time. An intent's messages come into it when somebody searches there, the
+// newest first, and from then on a moment after they were sent, until nobody has searched the intent for seven days. Messages of other
+// intents come into it while the server has nothing else to do. Whether somebody may see a message is judged when they search, by the
+// message itself.
 type SearchServiceClient interface {
 	// SearchMessages finds the messages that contain all words of a query, the newest first, among those that the caller could list now. It
 	// looks in the subject and in all texts of the payload, but not in the names of the payload's fields. What the sender has edited is found
@@ -37,6 +39,11 @@ type SearchServiceClient interface {
 	//
 	// One page looks at a bounded number of messages. If it has to leave some out because of that, `bounded` is true, and `next_cursor` leads
 	// on. A filter that names something absent, or something that the caller may not see, finds nothing.
+	//
+	// A search with `intent_id`, `channel_id` or `thread_id` has the messages of that intent indexed, if the caller may read the intent.
+	// `messages_left` says whether some are not indexed yet. A search without them finds what is indexed, says in `intents_not_indexed` of
+	// how many intents something is missing, and has those indexed in which the caller has taken part, up to 20. A key keeps at most 100
+	// intents in the index; one more drops the one that the key searched longest ago.
 	//
 	// If the server keeps no index, the call is FAILED_PRECONDITION with reason SEARCH_OFF. A caller with too many searches under way is
 	// RESOURCE_EXHAUSTED with reason TOO_MANY_SEARCHES, and a search that takes too long is UNAVAILABLE with reason SEARCH_TOO_SLOW.
@@ -67,8 +74,10 @@ func (c *searchServiceClient) SearchMessages(ctx context.Context, in *SearchMess
 //
 // SearchService finds messages by their words.
 //
-// The index is filled after the commit, by one server at a time, so a message is found a moment after it was sent. Whether somebody may
-// see a message is judged when they search, by the message itself.
+// The index is filled after the commit, by one server at a time. An intent's messages come into it when somebody searches there, the
+// newest first, and from then on a moment after they were sent, until nobody has searched the intent for seven days. Messages of other
+// intents come into it while the server has nothing else to do. Whether somebody may see a message is judged when they search, by the
+// message itself.
 type SearchServiceServer interface {
 	// SearchMessages finds the messages that contain all words of a query, the newest first, among those that the caller could list now. It
 	// looks in the subject and in all texts of the payload, but not in the names of the payload's fields. What the sender has edited is found
@@ -76,6 +85,11 @@ type SearchServiceServer interface {
 	//
 	// One page looks at a bounded number of messages. If it has to leave some out because of that, `bounded` is true, and `next_cursor` leads
 	// on. A filter that names something absent, or something that the caller may not see, finds nothing.
+	//
+	// A search with `intent_id`, `channel_id` or `thread_id` has the messages of that intent indexed, if the caller may read the intent.
+	// `messages_left` says whether some are not indexed yet. A search without them finds what is indexed, says in `intents_not_indexed` of
+	// how many intents something is missing, and has those indexed in which the caller has taken part, up to 20. A key keeps at most 100
+	// intents in the index; one more drops the one that the key searched longest ago.
 	//
 	// If the server keeps no index, the call is FAILED_PRECONDITION with reason SEARCH_OFF. A caller with too many searches under way is
 	// RESOURCE_EXHAUSTED with reason TOO_MANY_SEARCHES, and a search that takes too long is UNAVAILABLE with reason SEARCH_TOO_SLOW.

@@ -861,7 +861,10 @@ type SubscriptionDelivery struct {
 	Earlier []*EarlierMessage `protobuf:"bytes,13,rep,name=earlier,proto3" json:"earlier,omitempty"`
 	// A summary of messages that are not for the agent. The position is then that of the newest one. If some of them are for the agent by
 	// now, because they were edited, these are in `message` and `earlier`. It is left out of JSON while it is unset.
-	Digest        *Digest `protobuf:"bytes,14,opt,name=digest,proto3" json:"digest,omitempty"`
+	Digest *Digest `protobuf:"bytes,14,opt,name=digest,proto3" json:"digest,omitempty"`
+	// With the number 0: a probe, which the client confirms by ConfirmProbe. Only streams whose request says `probes` have it. It is left out of
+	// JSON while it is empty.
+	ProbeId       string `protobuf:"bytes,15,opt,name=probe_id,json=probeId,proto3" json:"probe_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -992,6 +995,13 @@ func (x *SubscriptionDelivery) GetDigest() *Digest {
 		return x.Digest
 	}
 	return nil
+}
+
+func (x *SubscriptionDelivery) GetProbeId() string {
+	if x != nil {
+		return x.ProbeId
+	}
+	return ""
 }
 
 // EarlierMessage is one of several messages that come with one delivery.
@@ -1375,7 +1385,10 @@ type StreamDeliveriesRequest struct {
 	AnnounceActive *bool `protobuf:"varint,4,opt,name=announce_active,json=announceActive,proto3,oneof" json:"announce_active,omitempty"`
 	// Become the active stream at once, in place of the one that is. That one stands by from then on, and what it sent and was not
 	// acknowledged comes again on this stream. Not over REST.
-	TakeOver      *bool `protobuf:"varint,5,opt,name=take_over,json=takeOver,proto3,oneof" json:"take_over,omitempty"`
+	TakeOver *bool `protobuf:"varint,5,opt,name=take_over,json=takeOver,proto3,oneof" json:"take_over,omitempty"`
+	// Take part in probes (ReachService.ProbeAgent) while the stream is active: a delivery of number 0 with `probe_id` asks the client to confirm
+	// it. Over REST the event is called `probe`.
+	Probes        bool `protobuf:"varint,6,opt,name=probes,proto3" json:"probes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1441,6 +1454,13 @@ func (x *StreamDeliveriesRequest) GetAnnounceActive() bool {
 func (x *StreamDeliveriesRequest) GetTakeOver() bool {
 	if x != nil && x.TakeOver != nil {
 		return *x.TakeOver
+	}
+	return false
+}
+
+func (x *StreamDeliveriesRequest) GetProbes() bool {
+	if x != nil {
+		return x.Probes
 	}
 	return false
 }
@@ -1996,7 +2016,7 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\"]\n" +
 	"\x1aDeleteSubscriptionResponse\x12'\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tR\x0esubscriptionId\x12\x16\n" +
-	"\x06status\x18\x02 \x01(\tR\x06status\"\xc6\x04\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\"\xe1\x04\n" +
 	"\x14SubscriptionDelivery\x12'\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tR\x0esubscriptionId\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x03R\x06number\x12\x18\n" +
@@ -2016,7 +2036,8 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\n" +
 	"source_ids\x18\f \x03(\tR\tsourceIds\x127\n" +
 	"\aearlier\x18\r \x03(\v2\x1d.openintent.v1.EarlierMessageR\aearlier\x12-\n" +
-	"\x06digest\x18\x0e \x01(\v2\x15.openintent.v1.DigestR\x06digest\"\xd6\x01\n" +
+	"\x06digest\x18\x0e \x01(\v2\x15.openintent.v1.DigestR\x06digest\x12\x19\n" +
+	"\bprobe_id\x18\x0f \x01(\tR\aprobeId\"\xd6\x01\n" +
 	"\x0eEarlierMessage\x12\x1b\n" +
 	"\tintent_id\x18\x01 \x01(\tR\bintentId\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\x03R\bposition\x12!\n" +
@@ -2044,14 +2065,15 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"DigestSpan\x12\x1b\n" +
 	"\tintent_id\x18\x01 \x01(\tR\bintentId\x12%\n" +
 	"\x0efirst_position\x18\x02 \x01(\x03R\rfirstPosition\x12#\n" +
-	"\rlast_position\x18\x03 \x01(\x03R\flastPosition\"\xe1\x02\n" +
+	"\rlast_position\x18\x03 \x01(\x03R\flastPosition\"\xf9\x02\n" +
 	"\x17StreamDeliveriesRequest\x12,\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\x128\n" +
 	"\x0fmax_outstanding\x18\x02 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x01H\x00R\x0emaxOutstanding\x88\x01\x01\x12?\n" +
 	"\x14acknowledged_through\x18\x03 \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x01R\x13acknowledgedThrough\x88\x01\x01\x12,\n" +
 	"\x0fannounce_active\x18\x04 \x01(\bH\x02R\x0eannounceActive\x88\x01\x01\x12 \n" +
-	"\ttake_over\x18\x05 \x01(\bH\x03R\btakeOver\x88\x01\x01B\x12\n" +
+	"\ttake_over\x18\x05 \x01(\bH\x03R\btakeOver\x88\x01\x01\x12\x16\n" +
+	"\x06probes\x18\x06 \x01(\bR\x06probesB\x12\n" +
 	"\x10_max_outstandingB\x17\n" +
 	"\x15_acknowledged_throughB\x12\n" +
 	"\x10_announce_activeB\f\n" +

@@ -84,7 +84,8 @@ type SubscriptionServiceClient interface {
 	// ListDeadLetters lists the deliveries that the server gave up, by number.
 	ListDeadLetters(ctx context.Context, in *ListDeadLettersRequest, opts ...grpc.CallOption) (*ListDeadLettersResponse, error)
 	// RedriveDeadLetters makes deliveries that were given up due again, and counts their attempts anew. If a number is no dead letter, the
-	// call is INVALID_ARGUMENT and redrives nothing.
+	// call is INVALID_ARGUMENT and redrives nothing. Without numbers it redrives all, and a webhook is posted at once what it did not take
+	// before, instead of when the next attempt is due.
 	RedriveDeadLetters(ctx context.Context, in *RedriveDeadLettersRequest, opts ...grpc.CallOption) (*Subscription, error)
 }
 
@@ -258,7 +259,8 @@ type SubscriptionServiceServer interface {
 	// ListDeadLetters lists the deliveries that the server gave up, by number.
 	ListDeadLetters(context.Context, *ListDeadLettersRequest) (*ListDeadLettersResponse, error)
 	// RedriveDeadLetters makes deliveries that were given up due again, and counts their attempts anew. If a number is no dead letter, the
-	// call is INVALID_ARGUMENT and redrives nothing.
+	// call is INVALID_ARGUMENT and redrives nothing. Without numbers it redrives all, and a webhook is posted at once what it did not take
+	// before, instead of when the next attempt is due.
 	RedriveDeadLetters(context.Context, *RedriveDeadLettersRequest) (*Subscription, error)
 	mustEmbedUnimplementedSubscriptionServiceServer()
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"openintent/internal/database"
 	"openintent/internal/database/migrations"
@@ -74,11 +75,28 @@ func postgresURL(tb testing.TB, migrated bool) string {
 		tb.Fatalf("making the test's database: %v", err)
 	}
 	tb.Cleanup(func() {
-		if err := execute("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
+		if err := administer(func(pool *sql.DB) error { return drop(pool, name) }); err != nil {
 			tb.Errorf("dropping the test's database: %v", err)
 		}
 	})
 	return onServer(tb, name)
+}
+
+// drop drops a database. The sessions of connections that were just closed end within some milliseconds. It waits for that, because
+// otherwise PostgreSQL would wait for a tenth of a second.
+func drop(pool *sql.DB, name string) error {
+	again := time.NewTicker(time.Millisecond)
+	defer again.Stop()
+	for range 100 {
+		var sessions int
+		row := pool.QueryRow("SELECT numbackends FROM pg_stat_database WHERE datname = $1", name)
+		if err := row.Scan(&sessions); err != nil || sessions == 0 {
+			break
+		}
+		<-again.C
+	}
+	_, err := pool.Exec("DROP DATABASE " + name + " WITH (FORCE)")
+	return err
 }
 
 func execute(statement string) error {

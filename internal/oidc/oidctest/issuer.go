@@ -41,6 +41,8 @@ type Issuer struct {
 	listed  []Key
 	fetched int
 	answer  http.HandlerFunc // in place of its own, when not nil
+
+	people signingIn
 }
 
 // Key is a key pair with a name.
@@ -53,7 +55,7 @@ type Key struct {
 // Start runs an issuer that signs with RS256.
 func Start(tb testing.TB) *Issuer {
 	tb.Helper()
-	i := &Issuer{Now: time.Now}
+	i := &Issuer{Now: time.Now, people: newSigningIn(tb)}
 	i.Rotate(tb, jose.RS256)
 	server := httptest.NewServer(http.HandlerFunc(i.serve))
 	tb.Cleanup(server.Close)
@@ -76,13 +78,16 @@ func (i *Issuer) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case answer != nil:
 		answer(w, r)
-	case r.URL.Path == "/.well-known/openid-configuration":
-		_ = json.NewEncoder(w).Encode(map[string]any{
-			"issuer": i.URL, "jwks_uri": i.URL + "/keys",
-			"id_token_signing_alg_values_supported": []string{"RS256", "RS384", "PS256", "ES256", "ES384", "ES512", "EdDSA", "HS256", "none"},
-		})
+	case r.URL.Path == "/.well-known/openid-configuration" || r.URL.Path == "/.well-known/oauth-authorization-server":
+		reply(w, http.StatusOK, i.metadata())
 	case r.URL.Path == "/keys":
 		_ = json.NewEncoder(w).Encode(listed)
+	case r.URL.Path == "/register":
+		i.register(w, r)
+	case r.URL.Path == "/authorize":
+		i.authorize(w, r)
+	case r.URL.Path == "/token":
+		i.token(w, r)
 	default:
 		http.NotFound(w, r)
 	}

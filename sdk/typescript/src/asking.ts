@@ -1,4 +1,5 @@
 import { checkBounds } from "./bounds.js";
+import type { Reaction } from "./conversation-types.js";
 import { badField, errorFrom, OpenIntentError, remoteError } from "./errors.js";
 import { toJsonObject } from "./json.js";
 import { refuseUnknown, type Names } from "./options.js";
@@ -129,7 +130,7 @@ export class Asking {
     refuseUnknown("resumeAsk", options, callNames);
     const window = options.timeout ?? defaultWindow;
     const deadline = this.settings.clock.now() + window * 1000;
-    const responses = await this.await(channelId, messageId, deadline, 1, { signal: options.signal });
+    const responses = await this.await(channelId, messageId, deadline, 1, { signal: options.signal }, true);
     if (responses[0] !== undefined) {
       return answerOf(responses[0]);
     }
@@ -138,7 +139,7 @@ export class Asking {
 
   /**
    * Waits until there are as many responses as wanted, until the deadline, or until the server says that no more can come.
-   * At the deadline it still looks once.
+   * At the deadline it still looks once. With `heedsNo`, a no of the one agent that was asked ends the wait, too.
    */
   private async await(
     channelId: string,
@@ -146,6 +147,7 @@ export class Asking {
     deadline: number,
     wanted: number,
     options: RetryOptions,
+    heedsNo?: boolean,
   ): Promise<Message[]> {
     const { clock } = this.settings;
     const left = (): number => Math.max(0, (deadline - clock.now()) / 1000);
@@ -153,7 +155,7 @@ export class Asking {
       const remaining = left();
       const retrying = { ...options, timeout: Math.max(remaining, shortestWindow), waits: true };
       const responses = await this.retried(retrying, (attempt) =>
-        this.transport.awaitResponses(channelId, messageId, Math.min(left(), longestWait), wanted, attempt),
+        this.transport.awaitResponses(channelId, messageId, Math.min(left(), longestWait), wanted, attempt, heedsNo),
       ).catch((error: unknown) => {
         throw naming(error, messageId);
       });
@@ -164,15 +166,28 @@ export class Asking {
     }
   }
 
-  /** The error for a question that has no response: its time ran out, or its channel closed before that. */
+  /**
+   * The error for a question that has no response: its time ran out, or before that it was withdrawn, the agent said no, or its channel
+   * closed.
+   */
   private async whyUnanswered(channelId: string, messageId: string, options: CallOptions): Promise<Error> {
     const look = { signal: options.signal, timeout: lastLook };
     const channel = await this.retried(look, (attempt) => this.transport.getChannel(channelId, attempt));
     const known = { metadata: { message_id: messageId } };
+    const request = await this.retried(look, (attempt) => this.transport.getMessage(channelId, messageId, attempt)).catch(
+      () => null,
+    );
+    if (request?.deletedAt) {
+      const message = "The question was withdrawn before a response came.";
+      return errorFrom({ code: "FAILED_PRECONDITION", reason: "MESSAGE_DELETED", message, ...known });
+    }
+    const no = channel.status === "closed" || !request ? undefined : await this.noTo(request, look);
+    if (no) {
+      const message = `${no.agentId} has declined the request${no.note ? ` (${JSON.stringify(no.note)})` : ""}; it may still answer.`;
+      const metadata = { ...known.metadata, ...(no.note && { note: no.note }) };
+      return errorFrom({ code: "FAILED_PRECONDITION", reason: "DECLINED", message, metadata });
+    }
     if (channel.status === "closed") {
-      const request = await this.retried(look, (attempt) => this.transport.getMessage(channelId, messageId, attempt)).catch(
-        () => null,
-      );
       if (request?.expiresAt == null || channel.closedAt == null || channel.closedAt <= request.expiresAt) {
         const message = "The channel was closed before a response came.";
         return errorFrom({ code: "FAILED_PRECONDITION", reason: "CHANNEL_CLOSED", message, ...known });
@@ -180,6 +195,12 @@ export class Asking {
     }
     const message = "No response came before the time ran out.";
     return errorFrom({ code: "DEADLINE_EXCEEDED", reason: "MESSAGE_TIMEOUT", message, ...known });
+  }
+
+  /** The no of the one agent that was asked. */
+  private async noTo({ channelId, id, to }: Message, look: RetryOptions): Promise<Reaction | undefined> {
+    const reactions = await this.retried(look, (attempt) => this.transport.conversation.listReactions(channelId, id, attempt));
+    return reactions.find(({ agentId, signal }) => agentId === to && signal === "declined");
   }
 
   private span(channelId: string, to: string): Span {

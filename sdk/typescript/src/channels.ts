@@ -28,7 +28,14 @@ const createNames: Names<CreateChannelOptions> = {
   taskId: true,
   dictatable: true,
 };
-const settingNames: Names<ChannelOptions> = { audit: true, ttlSeconds: true, maxMessages: true, history: true, turnBudget: true };
+const settingNames: Names<ChannelOptions> = {
+  audit: true,
+  ttlSeconds: true,
+  maxMessages: true,
+  history: true,
+  turnBudget: true,
+  conversationBudget: true,
+};
 
 /** How often `open` tries, when others create and close channels of the same name meanwhile. */
 const openAttempts = 5;

@@ -1,14 +1,19 @@
 import { ChannelCalls } from "./channel-calls.js";
 import { ChannelDirectory, type CreateChannelOptions } from "./channels.js";
+import type { ConcernFilters, ConcernPage } from "./concerns.js";
 import { AgentDirectory, RoleDirectory } from "./directory.js";
 import { ChannelHandle } from "./handle.js";
 import { IntentDirectory } from "./intents.js";
 import { withLease, type Lease, type LeaseOptions } from "./leases.js";
-import { refuseUnknown } from "./options.js";
+import { refuseUnknown, type Names } from "./options.js";
 import { callNames, withRetry, type CallOptions } from "./retry.js";
 import { intentFor, type Settings } from "./settings.js";
 import type { Transport } from "./transport.js";
-import type { Channel } from "./types.js";
+import type { Channel, Reach } from "./types.js";
+
+export interface ConcernOptions extends CallOptions, ConcernFilters {}
+
+const concernNames: Names<ConcernOptions> = { ...callNames, kind: true, intentId: true, agentId: true, limit: true, cursor: true };
 
 /**
  * The client, over any transport. Any number of calls may be made at the same time. Each takes a `signal`, which gives it
@@ -51,6 +56,22 @@ export class Client extends ChannelCalls {
     refuseUnknown("listChannels", options, callNames);
     const id = intentFor("listChannels", intentId, this.settings);
     return withRetry(this.settings, options, (attempt) => this.transport.listChannels(id, attempt));
+  }
+
+  /** Whether anybody would hear what is sent to an agent now. @throws NotFoundError when this client may not know. */
+  async reach(agentId: string, options: CallOptions = {}): Promise<Reach> {
+    refuseUnknown("reach", options, callNames);
+    return withRetry(this.settings, options, (attempt) => this.transport.getReach(agentId, attempt));
+  }
+
+  /**
+   * What needs the caller, the oldest first: its own concerns, those of intents to which it has admin access, and for the operator all.
+   * One page; `cursor: page.nextCursor` goes on.
+   */
+  async concerns(options: ConcernOptions = {}): Promise<ConcernPage> {
+    refuseUnknown("concerns", options, concernNames);
+    const { signal, timeout, ...filters } = options;
+    return withRetry(this.settings, { signal, timeout }, (attempt) => this.transport.listConcerns(filters, attempt));
   }
 
   /**

@@ -2,8 +2,11 @@
 export interface Clock {
   /** Milliseconds since some moment; never goes back. */
   now(): number;
-  /** Calls back once after a time in milliseconds, unless the returned function is called first. */
-  after(milliseconds: number, then: () => void): () => void;
+  /**
+   * Calls back once after a time in milliseconds, unless the returned function is called first. What waits in the background does not keep
+   * the program running.
+   */
+  after(milliseconds: number, then: () => void, inBackground?: boolean): () => void;
   /** A number from 0 up to, without, 1. */
   random(): number;
 }
@@ -13,8 +16,11 @@ const longestTimer = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => performance.now(),
-  after(milliseconds, then) {
+  after(milliseconds, then, inBackground = false) {
     const timer = setTimeout(then, Math.min(milliseconds, longestTimer));
+    if (inBackground) {
+      (timer as { unref?: () => void }).unref?.(); // Browsers have none.
+    }
     return () => clearTimeout(timer);
   },
   random: () => Math.random(),

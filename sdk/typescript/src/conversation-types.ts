@@ -85,6 +85,8 @@ export interface Conversation {
   readonly revision: number | null;
   /** Whether it was sent as a document of the channel. */
   readonly document: boolean;
+  /** `human` for what a person sent; null for an agent's message. */
+  readonly senderKind: string | null;
   readonly editedAt: Date | null;
   readonly deletedAt: Date | null;
 }
@@ -104,6 +106,7 @@ export const nothingMore: Conversation = {
   policy: null,
   revision: null,
   document: false,
+  senderKind: null,
   editedAt: null,
   deletedAt: null,
 };

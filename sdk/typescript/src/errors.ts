@@ -98,6 +98,15 @@ export class MessageTimeoutError extends OpenIntentError {}
 
 /** The channel is closed and takes no more messages. */
 export class ChannelClosedError extends FailedPreconditionError {}
+/** The one agent that was asked said no. It may still answer; `resumeAsk` with `messageId` finds the answer then. */
+export class DeclinedError extends FailedPreconditionError {
+  /** What the agent said beside its no; null for nothing. */
+  get note(): string | null {
+    return this.metadata["note"] ?? null;
+  }
+}
+/** The message was deleted; after an ask, its request was withdrawn. */
+export class MessageDeletedError extends FailedPreconditionError {}
 /** The intent is completed or abandoned. */
 export class IntentEndedError extends FailedPreconditionError {}
 /** It is too late to answer the message or to mark it read. */
@@ -192,6 +201,8 @@ const byReason: Readonly<Record<string, ErrorClass>> = {
   CLAIM_LOST: ClaimLostError,
   ANSWERED: AnsweredError,
   CHANNEL_CLOSED: ChannelClosedError,
+  DECLINED: DeclinedError,
+  MESSAGE_DELETED: MessageDeletedError,
   INTENT_ENDED: IntentEndedError,
   MESSAGE_EXPIRED: MessageExpiredError,
   CHANNEL_NOT_FOUND: ChannelNotFoundError,

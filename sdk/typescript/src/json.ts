@@ -57,14 +57,15 @@ function toJson(value: unknown, path: string, depth: number): JsonValue {
   }
   const plain: JsonObject = {};
   for (const [name, member] of Object.entries(value)) {
-    if (member !== undefined) {
-      // Assigning to __proto__ would change the object's prototype, not its members.
-      Object.defineProperty(plain, name, {
-        value: toJson(member, `${path}.${name}`, depth + 1),
-        enumerable: true,
-        configurable: true,
-        writable: true,
-      });
+    if (member === undefined) {
+      continue;
+    }
+    const json = toJson(member, `${path}.${name}`, depth + 1);
+    if (name === "__proto__") {
+      // Assigning to it would change the object's prototype, not its members.
+      Object.defineProperty(plain, name, { value: json, enumerable: true, configurable: true, writable: true });
+    } else {
+      plain[name] = json;
     }
   }
   return plain;

@@ -70,17 +70,26 @@ export interface DocumentOptions {
 
 export const documentNames: Names<DocumentOptions> = { document: true, replaces: true };
 
+/** The options that say something as they are given. */
+const plain = [
+  "subject", "kind", "taskId", "priority", "mentions", "directedness", "policy", "collect", "obligation", "failFast", "fence", "document",
+] as const satisfies readonly (keyof Said)[];
+
 /** Picks what a message says from a call's options; nothing for a plain message. */
 export function said(options: RequestOptions & DocumentOptions & { fence?: number }): { said?: Said } {
-  const { subject, kind, taskId, priority, mentions, directedness, policy, collect, obligation, failFast, fence, document } = options;
-  const [parentId, replaces] = [idOf(options.parent), idOf(options.replaces)];
-  if (mentions !== undefined && !Array.isArray(mentions)) {
+  if (options.mentions !== undefined && !Array.isArray(options.mentions)) {
     throw badField("mentions", "must be a list of names");
   }
-  const place = { parentId, subject, kind, taskId, priority, mentions, directedness, policy };
-  const all = { ...place, collect, obligation, failFast, fence, document, replaces };
-  const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-  return Object.keys(given).length === 0 ? {} : { said: given as Said };
+  let given: Record<string, unknown> | undefined;
+  const say = (name: keyof Said, value: unknown): void => {
+    if (value !== undefined) {
+      (given ??= {})[name] = value;
+    }
+  };
+  say("parentId", idOf(options.parent));
+  plain.forEach((name) => say(name, options[name]));
+  say("replaces", idOf(options.replaces));
+  return given === undefined ? {} : { said: given as Said };
 }
 
 function idOf(message: Pick<Message, "id"> | string | undefined): string | undefined {

@@ -34,8 +34,14 @@ export interface SearchPage {
   readonly messages: readonly FoundMessage[];
   /** Goes on; null on the last page. */
   readonly nextCursor: string | null;
-  /** The time up to which the server's index has all messages; null while the index is first being filled. */
+  /** The time up to which the server's index has all messages: those of the named intent, or of all. Null while there is no such time. */
   readonly completeThrough: Date | null;
+  /** The time from which it has those of the named intent; null is the beginning. */
+  readonly completeFrom: Date | null;
+  /** How many messages of the named intent are not indexed yet, at most. They are being indexed, the newest first: search again. */
+  readonly messagesLeft: number;
+  /** How many of the intents that the client may search are not wholly indexed, if the search names none. One that names an intent has it indexed. */
+  readonly intentsNotIndexed: number;
   /** Whether the server had looked at as many messages as one page may. There may be more to find. */
   readonly bounded: boolean;
 }

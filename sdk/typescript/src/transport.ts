@@ -1,3 +1,4 @@
+import type { ConcernFilters, ConcernPage } from "./concerns.js";
 import type {
   Annotation,
   Discharge,
@@ -25,6 +26,7 @@ import type {
   MemberPolicy,
   Message,
   MessageType,
+  Reach,
   Revision,
   Thread,
 } from "./types.js";
@@ -229,13 +231,17 @@ export interface Transport {
   markRead(channelId: string, messageId: string, attempt: Attempt): Promise<Message>;
   ask(request: AskRequest, attempt: Attempt): Promise<Message>;
   askAll(request: AskAllRequest, attempt: Attempt): Promise<Message[]>;
-  /** The responses to an earlier request; waits up to `waitSeconds`, 600 at most, while there are fewer than `minResponses`. */
+  /**
+   * The responses to an earlier request; waits up to `waitSeconds`, 600 at most, while there are fewer than `minResponses`. With `heedsNo`
+   * the wait also ends when the one agent that was asked has said no.
+   */
   awaitResponses(
     channelId: string,
     messageId: string,
     waitSeconds: number,
     minResponses: number,
     attempt: Attempt,
+    heedsNo?: boolean,
   ): Promise<Message[]>;
   acquireLease(request: AcquireLeaseRequest, attempt: Attempt): Promise<GrantedLease>;
   renewLease(intentId: string, leaseId: string, durationSeconds: number, attempt: Attempt): Promise<void>;
@@ -245,6 +251,8 @@ export interface Transport {
   listIntents(request: IntentsRequest, attempt: Attempt): Promise<IntentPage>;
   listAgents(request: AgentsRequest, attempt: Attempt): Promise<AgentPage>;
   getAgent(agentId: string, attempt: Attempt): Promise<AgentRecord>;
+  getReach(agentId: string, attempt: Attempt): Promise<Reach>;
+  listConcerns(filters: ConcernFilters, attempt: Attempt): Promise<ConcernPage>;
   getIntent(intentId: string, attempt: Attempt): Promise<Intent>;
   setIntentStatus(intentId: string, status: IntentStatus, expectedVersion: number, attempt: Attempt): Promise<Intent>;
   /**

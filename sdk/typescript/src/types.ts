@@ -91,6 +91,11 @@ export interface ChannelOptions {
   readonly history: ChannelHistory;
   /** How many messages two agents alone may exchange within 10 minutes before the loop brake is put on; 0: there is no brake. */
   readonly turnBudget: number;
+  /**
+   * How often agents may set each other to work within 10 minutes, in a thread or outside threads, before they are braked; 0: there is no
+   * brake; null: nobody has set it, which means 60 in a thread and 200 outside.
+   */
+  readonly conversationBudget: number | null;
 }
 
 /** What a member sees of the messages that were sent before a manager added it. */
@@ -168,6 +173,49 @@ export interface IntentPage {
   readonly intents: readonly Intent[];
   readonly total: number;
   readonly nextCursor: string | null;
+}
+
+/**
+ * Whether anybody would hear what is sent to an agent: `live` says that something of it waits for messages now, `wakeable` that something can
+ * wake it, `none` that no way to it is open (what is sent to it is stored, and waits), and `unknown` that nobody has called in its name for 30
+ * days, or ever.
+ */
+export type ReachLevel = "unknown" | "none" | "wakeable" | "live";
+
+/** One open way to an agent. */
+export interface ReachPath {
+  /** `stream`, `wait`, `c2a`, `webhook`, `wake` or `listen`. */
+  readonly kind: string;
+  /** Since when such a way has been open. */
+  readonly since: Date;
+  /** When its other end last proved that it is there. */
+  readonly provenAt: Date | null;
+}
+
+/** What must be answered and was handed to nothing of the agent's yet. */
+export interface ReachWaiting {
+  /** How many, up to 100. */
+  readonly count: number;
+  /** When the oldest of them was sent. */
+  readonly oldestAt: Date | null;
+}
+
+/** What the server knows of the ways to an agent. What is not known is null. */
+export interface Reach {
+  readonly agentId: string;
+  readonly level: ReachLevel;
+  /** The open ways, one for each kind. */
+  readonly paths: readonly ReachPath[];
+  /** When the agent last made a call of any kind, to within 10 seconds, as are the other two. */
+  readonly lastHeardAt: Date | null;
+  /** When a message was last handed to a way to it. */
+  readonly lastOfferedAt: Date | null;
+  /** When its harness last said that its model saw a message. */
+  readonly lastSurfacedAt: Date | null;
+  /** How long its last 20 messages took from the one to the other, as a median; null below three. */
+  readonly surfacesInMs: number | null;
+  /** Only the agent itself and the operator see it. */
+  readonly waiting: ReachWaiting | null;
 }
 
 /** A role, and the ids of the active agents that hold it. Messages to `role:ROLE` reach them. */

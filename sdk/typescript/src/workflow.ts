@@ -15,6 +15,8 @@ export interface WorkflowChannel {
   readonly history: ChannelHistory;
   /** After how many messages that two agents alone exchange the loop brake is put on; 0: never; null: the server's usual number. */
   readonly turnBudget: number | null;
+  /** How often agents may set each other to work before they are braked; 0: there is no brake; null: the server's usual numbers. */
+  readonly conversationBudget: number | null;
   /** A task of the intent, with which the channel ends; null: the whole intent. */
   readonly taskId: string | null;
 }
@@ -73,8 +75,20 @@ export function readWorkflow(content: unknown): Workflow {
   return { channels, agents };
 }
 
+const channelKeys = [
+  "members",
+  "member_policy",
+  "audit",
+  "ttl_seconds",
+  "max_messages",
+  "history",
+  "turn_budget",
+  "conversation_budget",
+  "task_id",
+];
+
 function readChannel(channel: Record<string, unknown>, place: string): WorkflowChannel {
-  knowing(channel, ["members", "member_policy", "audit", "ttl_seconds", "max_messages", "history", "turn_budget", "task_id"], place);
+  knowing(channel, channelKeys, place);
   const policy = channel["member_policy"] ?? "intent";
   if (policy !== "intent" && policy !== "explicit") {
     throw badField(`${place}.member_policy`, "must be explicit or intent");
@@ -96,6 +110,12 @@ function readChannel(channel: Record<string, unknown>, place: string): WorkflowC
     maxMessages: optional(channel["max_messages"], isCount, `${place}.max_messages`, "a whole number above 0"),
     history,
     turnBudget: optional(channel["turn_budget"], isCountOrNone, `${place}.turn_budget`, "a whole number of 0 or more"),
+    conversationBudget: optional(
+      channel["conversation_budget"],
+      isCountOrNone,
+      `${place}.conversation_budget`,
+      "a whole number of 0 or more",
+    ),
     taskId: optional(channel["task_id"], isText, `${place}.task_id`, "a task's id"),
   };
 }

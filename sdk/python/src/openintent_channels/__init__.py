@@ -25,6 +25,7 @@ from .async_handles import AsyncChannelHandle
 from .attention import Attention, AttentionClaim, AttentionRule, Explanation, Knock
 from .claims import AsyncClaim, Claim
 from .client import OpenIntentClient
+from .concerns import Concern, ConcernPage
 from .conversations import Annotation, Discharge, Reaction, Revision, Thread
 from .digests import Digest, DigestCount, DigestSpan, DigestSubject
 from .directory import AgentPage, AgentRecord, IntentPage, Role
@@ -32,6 +33,7 @@ from .errors import *  # noqa: F403
 from .handles import ChannelHandle
 from .leases import AsyncLease, Lease
 from .models import Channel, ChannelOptions, Intent, Message
+from .reach import Reach, ReachPath, ReachWaiting
 from .search import FoundMessage, SearchPage
 from .workflows import Workflow, WorkflowError, load_workflow
 
@@ -55,6 +57,8 @@ __all__ = [
     "ChannelHandle",
     "ChannelOptions",
     "Claim",
+    "Concern",
+    "ConcernPage",
     "Digest",
     "DigestCount",
     "DigestSpan",
@@ -69,6 +73,9 @@ __all__ = [
     "Lease",
     "Message",
     "OpenIntentClient",
+    "Reach",
+    "ReachPath",
+    "ReachWaiting",
     "Reaction",
     "Revision",
     "Role",

@@ -17,7 +17,17 @@ from ._methods import Answer, Method
 from ._retrying import Deadline, is_passing
 from ._structs import fill
 from ._tracing import Trace, Tracing
-from .errors import ChannelClosedError, MessageTimeoutError, OpenIntentError, PayloadError, RemoteError, RemotePayloadError
+from .errors import (
+    ChannelClosedError,
+    DeclinedError,
+    FailedPreconditionError,
+    MessageDeletedError,
+    MessageTimeoutError,
+    OpenIntentError,
+    PayloadError,
+    RemoteError,
+    RemotePayloadError,
+)
 from .models import Message, message_of
 from .payloads import encode
 
@@ -29,6 +39,12 @@ answer names the request."""
 
 LONGEST = 600.0
 """The longest wait, in seconds, that the server accepts in one call."""
+
+_ENDINGS: Mapping[str, tuple[type[FailedPreconditionError], str]] = {
+    "DECLINED": (DeclinedError, "DECLINED"),
+    "WITHDRAWN": (MessageDeletedError, "MESSAGE_DELETED"),
+}
+"""The error, and its reason, for a cause with which a wait ended before its time. A channel that closed is asked for."""
 
 
 class _Question(TypedDict):
@@ -122,12 +138,18 @@ class Asking:
 
     def resume(self, channel_id: str, message_id: str, timeout: float) -> Steps[Message]:
         """Returns the first response to a question that was asked before. Raises MessageTimeoutError when none comes in
-        time, and ChannelClosedError when the channel has closed."""
+        time, ChannelClosedError when the channel has closed, DeclinedError when the agent has said no, and
+        MessageDeletedError when the question was withdrawn."""
         deadline = self.calls.deadline(timeout)
-        answer = yield from self._await(channel_id, message_id, 1, deadline)
+        answer = yield from self._await(channel_id, message_id, 1, deadline, explain=True)
         if answer.responses:
             return _raised(message_of(answer.responses[0]))
         request, facts = channels_pb2.GetChannelRequest(channel_id=channel_id), {"message_id": message_id}
+        if answer.cause in _ENDINGS:
+            kind, reason = _ENDINGS[answer.cause]
+            if answer.note:
+                facts["note"] = answer.note
+            raise kind(answer.explanation, code="FAILED_PRECONDITION", reason=reason, metadata=facts)
         try:
             channel = yield from self.calls.call(methods.GET_CHANNEL, request, deadline=self.calls.deadline(GRACE))
         except OpenIntentError as error:
@@ -162,14 +184,16 @@ class Asking:
         )
 
     def _await(
-        self, channel_id: str, message_id: str, wanted: int, deadline: Deadline
+        self, channel_id: str, message_id: str, wanted: int, deadline: Deadline, *, explain: bool = False
     ) -> Steps[messages_pb2.AwaitResponsesResponse]:
-        """Waits until there are as many responses as `wanted`, the question has ended, or the time is over."""
+        """Waits until there are as many responses as `wanted`, the question has ended, or the time is over. With `explain`
+        it also ends when the agent that was asked says no."""
         waits = self.calls.waits()
         while True:
             begun, remaining = self.calls.clock(), min(deadline.remaining or 0.0, LONGEST)
             request = messages_pb2.AwaitResponsesRequest(
-                channel_id=channel_id, message_id=message_id, wait_seconds=remaining, min_responses=wanted
+                channel_id=channel_id, message_id=message_id, wait_seconds=remaining, min_responses=wanted,
+                explain=explain,
             )
             try:
                 attempt = Invoke(methods.AWAIT_RESPONSES, request, remaining + GRACE)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import grpc
 import grpc.aio
 
-from ._connections import Stubs, client_closed, dial, failed, secured
+from ._connections import Stubs, client_closed, dial, failed, refused, secured
 from ._effects import Accepted, Effect, Invoke, Open, Pause, Receive
+from ._exchange import Exchanges
 from ._securing import may_need_tls
 from ._settings import Settings
 
@@ -33,6 +34,7 @@ class Transport:
         self._metadata = settings.metadata
         self._channel: Any = None
         self._made: Stubs | None = None
+        self._made_exchanges: Exchanges | None = None
         self._closed = False
         self._end: asyncio.Future[None] | None = None
 
@@ -44,11 +46,34 @@ class Transport:
             self._made = Stubs(self._channel)
         return self._made
 
+    @property
+    def _exchanges(self) -> Exchanges:
+        """What makes the calls; it belongs to the running loop, too."""
+        if self._made_exchanges is None:
+            settings = self._settings
+            self._made_exchanges = Exchanges(
+                self._alone, self._begin, lambda refusal: refused(refusal, settings), always=settings.exchanges
+            )
+        return self._made_exchanges
+
+    def _alone(self, invoke: Invoke) -> Awaitable[Any]:
+        """Makes a call on its own."""
+        call: Awaitable[Any] = self._stubs.of(invoke.method)(
+            invoke.request, timeout=invoke.timeout, metadata=self._metadata + invoke.metadata
+        )
+        return call
+
+    def _begin(self) -> Any:
+        """Begins an exchange."""
+        return self._stubs.exchange()(metadata=self._metadata)
+
     async def close(self) -> None:
         """Ends all calls, pauses and streams, and refuses new ones from then on. Closing again does nothing."""
         self._closed = True
         if self._end is not None and not self._end.done():
             self._end.set_result(None)
+        if self._made_exchanges is not None:
+            await self._made_exchanges.close()
         if self._channel is not None:
             await self._channel.close()
 
@@ -68,9 +93,7 @@ class Transport:
         try:
             match effect:  # the most frequent first
                 case Invoke():
-                    return await self._stubs.of(effect.method)(
-                        effect.request, timeout=effect.timeout, metadata=self._metadata + effect.metadata
-                    )
+                    return await self._exchanges.invoke(effect)
                 case Receive():
                     answer = await effect.stream.read()  # type: ignore[attr-defined]
                     return None if answer is grpc.aio.EOF else answer

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
+
+from google.protobuf.message import Message as Wire
 
 from ._basic_errors import InvalidArgumentError, Violation
 
@@ -119,11 +122,19 @@ BOUNDS: Mapping[str, Mapping[str, tuple[int, int]]] = {
 
 def check(request: Any) -> None:
     """Raises InvalidArgumentError for a request with a text that is too short or too long."""
-    for name, (least, most) in BOUNDS.get(request.DESCRIPTOR.name, {}).items():
-        if request.HasField(name) if request.DESCRIPTOR.fields_by_name[name].has_presence else getattr(request, name):
+    for name, optional, least, most in _bounded(request.__class__):
+        if request.HasField(name) if optional else getattr(request, name):
             length = len(getattr(request, name))
             if not least <= length <= most:
                 raise bad_field(name, f"has {length} characters; use {least} to {most}")
+
+
+@cache
+def _bounded(kind: type[Wire]) -> tuple[tuple[str, bool, int, int], ...]:
+    """Returns the texts of a kind of request, whether each may be absent, and its bounds."""
+    fields = kind.DESCRIPTOR.fields_by_name
+    bounds = BOUNDS.get(kind.DESCRIPTOR.name, {})
+    return tuple((name, fields[name].has_presence, least, most) for name, (least, most) in bounds.items())
 
 
 def agent_id_problem(agent_id: str) -> str | None:

@@ -19,10 +19,10 @@ from .errors import ChannelNameTakenError, InvalidArgumentError, OpenIntentError
 from .models import Channel, ChannelOptions, Intent, channel_of, intent_of, number
 
 Options = ChannelOptions | Mapping[str, Any]
-"""A channel's options: ChannelOptions, or a dict with some of `audit`, `ttl_seconds`, `max_messages`, `history` and
-`turn_budget`."""
+"""A channel's options: ChannelOptions, or a dict with some of `audit`, `ttl_seconds`, `max_messages`, `history`,
+`turn_budget` and `conversation_budget`."""
 
-_OPTIONS = ("audit", "ttl_seconds", "max_messages", "history", "turn_budget")
+_OPTIONS = ("audit", "ttl_seconds", "max_messages", "history", "turn_budget", "conversation_budget")
 
 
 @dataclass(slots=True)

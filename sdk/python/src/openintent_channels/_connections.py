@@ -6,13 +6,16 @@ import os
 from typing import Any, Protocol, TypeVar
 
 import grpc
+from google.rpc import status_pb2
 
 from ._advice import advised
 from ._effects import Effect, Steps
+from ._exchanged import EXCHANGE
+from ._generated import exchange_pb2
 from ._methods import Method
 from ._securing import may_need_tls, needs_tls, speaks_tls, tls_failed
 from ._settings import Settings, resolve
-from ._statuses import error_of
+from ._statuses import error_of, refusal_of
 from .errors import OpenIntentError
 
 T = TypeVar("T")
@@ -24,6 +27,8 @@ class _Channel(Protocol):
     def unary_unary(self, method: str, **serializers: Any) -> Any: ...
 
     def unary_stream(self, method: str, **serializers: Any) -> Any: ...
+
+    def stream_stream(self, method: str, **serializers: Any) -> Any: ...
 
 
 class Stubs:
@@ -44,6 +49,10 @@ class Stubs:
                 response_deserializer=method.answer.FromString,
             )
         return stub
+
+    def exchange(self) -> Any:
+        """Returns the callable that begins an exchange. Its requests are written already."""
+        return self._channel.stream_stream(EXCHANGE, response_deserializer=exchange_pb2.ExchangeResponse.FromString)
 
 
 def settings_from(
@@ -70,6 +79,11 @@ def failed(failure: Any, settings: Settings) -> OpenIntentError:
     """Returns the error for a call of grpc or grpc.aio that failed."""
     error = error_of(failure.code(), failure.details(), failure.trailing_metadata())
     return tls_failed(error, settings) or advised(error, settings)
+
+
+def refused(refusal: status_pb2.Status, settings: Settings) -> OpenIntentError:
+    """Returns the error for a call of an exchange that the server refused."""
+    return advised(refusal_of(refusal), settings)
 
 
 def secured(error: OpenIntentError, settings: Settings) -> OpenIntentError:

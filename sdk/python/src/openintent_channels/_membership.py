@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,8 +12,8 @@ from . import _methods as methods
 from ._agent_log import AgentLog
 from ._async_running import AsyncConnection
 from ._calls import Calls, Starting
-from ._effects import Pause
-from ._generated import agents_pb2, messages_pb2, subscriptions_pb2
+from ._effects import Invoke, Pause
+from ._generated import agents_pb2, messages_pb2, reach_pb2, subscriptions_pb2
 from ._methods import Answer, Method
 from ._retrying import is_passing
 from ._status_note import PAUSE, StatusNote
@@ -25,6 +26,7 @@ SUBSCRIPTION = "sdk"
 _ACKNOWLEDGE_SECONDS = 3_600
 _MAX_ATTEMPTS = 20
 _PAGE = 100
+_PROBE_SECONDS = 10.0
 _DEFAULT_INTERVAL = 30
 _ENDING = ("UNAUTHENTICATED", "PERMISSION_DENIED", "INVALID_ARGUMENT")
 
@@ -128,6 +130,13 @@ class Membership:
                 await self._beat(agents_pb2.AGENT_STATUS_DRAINING)
         except OpenIntentError as error:
             self.log.warn("could not tell the server that it leaves: %s", error)
+
+    async def confirm(self, probe_id: str) -> None:
+        """Answers a probe, which asks whether this process reads its stream. Whoever probes finds out by themselves if that
+        fails."""
+        request = reach_pb2.ConfirmProbeRequest(agent_id=self.agent_id, probe_id=probe_id)
+        with contextlib.suppress(OpenIntentError):
+            await self.connection.perform(Invoke(methods.CONFIRM_PROBE, request, _PROBE_SECONDS))
 
     async def _persist(self, method: Method[Any, Answer], request: Any) -> Answer:
         """Makes a call however long the server is away, and says so meanwhile."""

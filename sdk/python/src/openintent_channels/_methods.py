@@ -12,10 +12,12 @@ from ._generated import (
     attention_pb2,
     channels_pb2,
     claims_pb2,
+    concern_pb2,
     intents_pb2,
     leases_pb2,
     messages_pb2,
     obligations_pb2,
+    reach_pb2,
     reactions_pb2,
     search_pb2,
     subscriptions_pb2,
@@ -44,8 +46,8 @@ class Method(Generic[Asked, Answer]):
 _INTENTS, _CHANNELS, _MESSAGES = "IntentService", "ChannelService", "MessageService"
 _AGENTS, _LEASES, _SUBSCRIPTIONS = "AgentService", "LeaseService", "SubscriptionService"
 _REACTIONS, _CLAIMS, _ATTENTION = "ReactionService", "ClaimService", "AttentionService"
-_SEARCH = "SearchService"
-_OBLIGATIONS = "ObligationService"
+_SEARCH, _REACH = "SearchService", "ReachService"
+_OBLIGATIONS, _CONCERNS = "ObligationService", "ConcernService"
 
 OPEN_INTENT = Method(_INTENTS, "OpenIntent", intents_pb2.OpenIntentRequest, intents_pb2.OpenIntentResponse)
 CREATE_INTENT = Method(_INTENTS, "CreateIntent", intents_pb2.CreateIntentRequest, intents_pb2.Intent)
@@ -105,6 +107,13 @@ MARK_SURFACED = Method(
 
 SEARCH_MESSAGES = Method(
     _SEARCH, "SearchMessages", search_pb2.SearchMessagesRequest, search_pb2.SearchMessagesResponse
+)
+
+GET_REACH = Method(_REACH, "GetReach", reach_pb2.GetReachRequest, reach_pb2.Reach)
+CONFIRM_PROBE = Method(_REACH, "ConfirmProbe", reach_pb2.ConfirmProbeRequest, reach_pb2.ConfirmProbeResponse)
+
+LIST_CONCERNS = Method(
+    _CONCERNS, "ListConcerns", concern_pb2.ListConcernsRequest, concern_pb2.ListConcernsResponse
 )
 
 UPSERT_AGENT = Method(_AGENTS, "UpsertAgent", agents_pb2.RegisterAgentRequest, agents_pb2.Agent)

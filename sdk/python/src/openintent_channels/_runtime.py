@@ -143,7 +143,7 @@ class Runtime:
             await asyncio.wait_for(self._farewell(departed), _FAREWELL_SECONDS)
         except asyncio.TimeoutError:
             self._log.warn("left before the server had heard of everything it did")
-        await _end(*receiving)
+        await _end(*receiving, *self._aside)
         if self._deregister:  # not earlier: a stream that is open then would register the agent again
             await self._deregistered()
         self._handling.close()
@@ -194,7 +194,7 @@ class Runtime:
         waits = self._calls.waits()
         while True:
             request = subscriptions_pb2.StreamDeliveriesRequest(
-                subscription_id=subscription, max_outstanding=self._outstanding, announce_active=True
+                subscription_id=subscription, max_outstanding=self._outstanding, announce_active=True, probes=True
             )
             stream: Stream = await self._connection.perform(Open(methods.STREAM_DELIVERIES, request))
             try:
@@ -203,7 +203,9 @@ class Runtime:
                     self._receiving.set()
                 receive = Receive(stream)
                 while (delivery := await self._connection.perform(receive)) is not None:
-                    if delivery.number:
+                    if delivery.probe_id:
+                        self._beside(self._membership.confirm(delivery.probe_id))
+                    elif delivery.number:
                         self._accept(delivery)
                     else:
                         await self._announced(delivery.standing_by)
@@ -227,9 +229,13 @@ class Runtime:
             return
         self._membership.took_over = True
         if await self._take_inbox(lambda sent: sent <= self._membership.subscribed_at):
-            rest = asyncio.ensure_future(self._take_rest())
-            self._aside.add(rest)
-            rest.add_done_callback(self._aside.discard)
+            self._beside(self._take_rest())
+
+    def _beside(self, part: Coroutine[Any, Any, None]) -> None:
+        """Begins something that the agent does not wait for, and gives up when it leaves."""
+        task = asyncio.ensure_future(part)
+        self._aside.add(task)
+        task.add_done_callback(self._aside.discard)
 
     async def _take_rest(self) -> None:
         """Takes up what the subscription did not bring although it is newer: requests from before the agent took a role or
@@ -349,9 +355,7 @@ class Runtime:
             return
         self._work.set_aside(message_id)
         job.expected = False
-        waiting = asyncio.ensure_future(self._begin_later(job, job.wait(outcome, self._calls.dice)))
-        self._aside.add(waiting)
-        waiting.add_done_callback(self._aside.discard)
+        self._beside(self._begin_later(job, job.wait(outcome, self._calls.dice)))
 
     async def _begin_later(self, job: Job, seconds: float) -> None:
         await self._connection.perform(Pause(seconds))

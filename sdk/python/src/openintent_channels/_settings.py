@@ -48,6 +48,8 @@ class Settings:
     """Whether the server is on this machine."""
     certificates: bytes | None = None
     """The certificates to trust, in PEM form; None for the system's."""
+    exchanges: bool = False
+    """Whether calls go on an exchange from the first one on, for tests: OPENINTENT_TEST_EXCHANGES, set to anything."""
 
     @property
     def channel_options(self) -> tuple[tuple[str, int | str], ...]:
@@ -106,6 +108,7 @@ def resolve(
         intent_id=intent_id or environment.get("OPENINTENT_INTENT_ID") or None,
         local=address.is_loopback,
         certificates=_certificates(trusted, ca_file) if tls and ca_file else None,
+        exchanges=bool(environment.get("OPENINTENT_TEST_EXCHANGES")),
     )
 
 

@@ -15,10 +15,23 @@ _DETAILS = "grpc-status-details-bin"
 
 
 def error_of(code: grpc.StatusCode, text: str | None, trailers: Iterable[tuple[str, str | bytes]] | None) -> OpenIntentError:
-    """Returns the error for a status. It leaves empty what the details do not say, or say in a form that is unknown here. A
-    time that ran out without a word of the server means that it was silent, which is as good as away."""
+    """Returns the error for the status of a call. A time that ran out without a word of the server means that it was silent,
+    which is as good as away."""
+    return _error_of(code, text, _details(trailers))
+
+
+def refusal_of(status: status_pb2.Status) -> OpenIntentError:
+    """Returns the error for a status that the server sent in an answer."""
+    return _error_of(_CODES.get(status.code, grpc.StatusCode.UNKNOWN), status.message, status.details)
+
+
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+
+
+def _error_of(code: grpc.StatusCode, text: str | None, details: Iterable[any_pb2.Any]) -> OpenIntentError:
+    """It leaves empty what the details do not say, or say in a form that is unknown here."""
     reason, metadata, violations, retry_after = "", {}, [], None
-    for detail in _details(trailers):
+    for detail in details:
         info, fields, retry = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest(), error_details_pb2.RetryInfo()
         if detail.Unpack(info):
             reason, metadata = info.reason, dict(info.metadata)

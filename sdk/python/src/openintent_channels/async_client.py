@@ -15,8 +15,10 @@ from ._channels import Options
 from ._connections import settings_from
 from ._rules import Rules
 from .async_handles import AsyncChannelHandle
+from .concerns import ConcernPage
 from .directory import IntentPage
 from .models import Channel, Intent
+from .reach import Reach
 
 
 class AsyncOpenIntentClient(AsyncChannelCalls):
@@ -74,6 +76,24 @@ class AsyncOpenIntentClient(AsyncChannelCalls):
     async def list_channels(self, intent_id: str | None = None) -> list[Channel]:
         """Lists an intent's channels, open ones first: of the client's own intent, if none is given."""
         return await self._connection.run(self._rules.channels.list(intent_id))
+
+    async def reach(self, agent_id: str) -> Reach:
+        """Says whether anybody would hear what is sent to an agent now. Raises NotFoundError if this client may not know."""
+        return await self._connection.run(self._rules.directory.reach(agent_id))
+
+    async def concerns(
+        self,
+        kind: str | None = None,
+        *,
+        intent_id: str | None = None,
+        agent_id: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> ConcernPage:
+        """Lists what needs the caller, the oldest first: its own concerns, those of intents to which it has admin access,
+        and for the operator all. `agent_id` leaves those that name an agent. `limit` is up to 100, which is also the
+        default."""
+        return await self._connection.run(self._rules.directory.concerns(kind, intent_id, agent_id, limit, cursor))
 
     def lease(self, intent_id: str, scope: str, *, duration_seconds: int = 60, wait_seconds: int = 0) -> AsyncLease:
         """Leases a scope for the block of `async with`:

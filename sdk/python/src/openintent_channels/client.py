@@ -15,9 +15,11 @@ from ._finding import Agents, Roles
 from ._holding import Lease
 from ._rules import Rules
 from ._running import Connection
+from .concerns import ConcernPage
 from .directory import IntentPage
 from .handles import ChannelHandle
 from .models import Channel, Intent
+from .reach import Reach
 
 
 class OpenIntentClient(ChannelCalls):
@@ -75,6 +77,24 @@ class OpenIntentClient(ChannelCalls):
     def list_channels(self, intent_id: str | None = None) -> list[Channel]:
         """Lists an intent's channels, open ones first: of the client's own intent, if none is given."""
         return self._connection.run(self._rules.channels.list(intent_id))
+
+    def reach(self, agent_id: str) -> Reach:
+        """Says whether anybody would hear what is sent to an agent now. Raises NotFoundError if this client may not know."""
+        return self._connection.run(self._rules.directory.reach(agent_id))
+
+    def concerns(
+        self,
+        kind: str | None = None,
+        *,
+        intent_id: str | None = None,
+        agent_id: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> ConcernPage:
+        """Lists what needs the caller, the oldest first: its own concerns, those of intents to which it has admin access,
+        and for the operator all. `agent_id` leaves those that name an agent. `limit` is up to 100, which is also the
+        default."""
+        return self._connection.run(self._rules.directory.concerns(kind, intent_id, agent_id, limit, cursor))
 
     def lease(self, intent_id: str, scope: str, *, duration_seconds: int = 60, wait_seconds: int = 0) -> Lease:
         """Leases a scope for the block of `with`:

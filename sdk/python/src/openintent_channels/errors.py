@@ -20,11 +20,13 @@ __all__ = [
     "ChannelNotFoundError",
     "ClaimLostError",
     "ClaimedError",
+    "DeclinedError",
     "FailedPreconditionError",
     "IntentEndedError",
     "IntentNotFoundError",
     "InvalidArgumentError",
     "LeaseLostError",
+    "MessageDeletedError",
     "MessageExpiredError",
     "MessageNotFoundError",
     "MessageTimeoutError",
@@ -93,6 +95,19 @@ class MessageTimeoutError(OpenIntentError, TimeoutError):
 
 class ChannelClosedError(FailedPreconditionError):
     """The channel is closed; after an `ask`, it closed before an answer came."""
+
+
+class DeclinedError(FailedPreconditionError):
+    """The one agent that was asked said no. It may still answer; `resume_ask` with `message_id` finds the answer then."""
+
+    @property
+    def note(self) -> str | None:
+        """What the agent said beside its no."""
+        return self.metadata.get("note")
+
+
+class MessageDeletedError(FailedPreconditionError):
+    """The message was deleted; after an `ask`, its request was withdrawn."""
 
 
 class IntentEndedError(FailedPreconditionError):
@@ -182,6 +197,8 @@ BY_CODE: Mapping[str, type[OpenIntentError]] = {
 BY_REASON: Mapping[str, type[OpenIntentError]] = {
     "MESSAGE_TIMEOUT": MessageTimeoutError,
     "CHANNEL_CLOSED": ChannelClosedError,
+    "DECLINED": DeclinedError,
+    "MESSAGE_DELETED": MessageDeletedError,
     "INTENT_ENDED": IntentEndedError,
     "MESSAGE_EXPIRED": MessageExpiredError,
     "ANSWERED": AnsweredError,

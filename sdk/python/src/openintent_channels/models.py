@@ -31,13 +31,16 @@ class ChannelOptions:
     """A channel's settings: whether its messages are copied to the event log, how many seconds it stays open after its last
     message (None: until its intent ends), how many messages are kept, and what members added later see: `all` that is kept,
     or with `from_join` what is sent after they were added. `turn_budget` is how many messages two agents alone may exchange
-    within 10 minutes before the loop brake is put on (None: 20; 0: there is no brake)."""
+    within 10 minutes before the loop brake is put on (None: 20; 0: there is no brake).
+    `conversation_budget` is how often agents may set each other to work within 10 minutes, in a thread or outside
+    threads, before they are braked (None: 60 in a thread, 200 outside; 0: there is no brake)."""
 
     audit: bool = False
     ttl_seconds: int | None = None
     max_messages: int | None = None
     history: str = "all"
     turn_budget: int | None = None
+    conversation_budget: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,8 @@ class Message:
     a thread), `subject`, `kind`, `task_id`, `priority`, `collect`, `obligation` (with `blocks` and
     `delegate`), `directedness` and `policy`. An edited message has a
     `revision` above 1 and `edited_at`, a deleted one `deleted_at`. `document` is true if it was sent as a
-    document of the channel. `attention` is there when the reader asked for it."""
+    document of the channel. `sender_kind` is `human` for what a person sent, and None for an agent's. `attention` is
+    there when the reader asked for it."""
 
     id: str
     channel_id: str
@@ -102,6 +106,7 @@ class Message:
     policy: str | None = None
     revision: int | None = None
     document: bool = False
+    sender_kind: str | None = None
     edited_at: datetime | None = None
     deleted_at: datetime | None = None
     attention: Attention | None = field(default=None, compare=False)
@@ -161,6 +166,7 @@ def channel_of(wire: channels_pb2.Channel) -> Channel:
             max_messages=options.max_messages if options.HasField("max_messages") else None,
             history=_history(options),
             turn_budget=options.turn_budget if options.HasField("turn_budget") else None,
+            conversation_budget=options.conversation_budget if options.HasField("conversation_budget") else None,
         ),
         status=word(channels_pb2.ChannelStatus, "CHANNEL_STATUS_", wire.status),
         created_at=time_of(wire.created_at),
@@ -246,7 +252,10 @@ def _obligation_of(wire: attention_pb2.Obligation) -> dict[str, str | None]:
 
 
 _SAID: tuple[tuple[str, Callable[[Any], Any]], ...] = (
-    *((name, _itself) for name in ("parent_id", "thread_id", "subject", "kind", "task_id", "revision", "document")),
+    *(
+        (name, _itself)
+        for name in ("parent_id", "thread_id", "subject", "kind", "task_id", "revision", "document", "sender_kind")
+    ),
     ("priority", priority_word),
     ("directedness", directedness_word),
     ("policy", policy_word),

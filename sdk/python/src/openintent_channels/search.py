@@ -22,14 +22,20 @@ class FoundMessage:
 @dataclass(frozen=True, slots=True)
 class SearchPage:
     """A page of what a search has found, the newest first. `next_cursor` goes on; it is None on the last page.
-    `complete_through` is the time up to which the server's index has all messages; it is None while the index is first
-    being filled. `bounded` tells that the page ended because the server had looked at as many messages as one page may, so
-    there may be more to find."""
+    `complete_through` is the time up to which the server's index has all messages, those of the named intent or of all; it
+    is None while there is no such time. `complete_from` is the time from which it has those of the named intent; None is
+    the beginning. `messages_left` is how many messages of the named intent are not indexed yet, at most; they are being
+    indexed, the newest first, so search again. `intents_not_indexed` is how many of the intents that the client may search
+    are not wholly indexed, if the search names none; one that names an intent has it indexed. `bounded` tells that the page
+    ended because the server had looked at as many messages as one page may, so there may be more to find."""
 
     messages: tuple[FoundMessage, ...]
     next_cursor: str | None
     complete_through: datetime | None
     bounded: bool
+    complete_from: datetime | None = None
+    messages_left: int = 0
+    intents_not_indexed: int = 0
 
 
 def page_of(wire: search_pb2.SearchMessagesResponse) -> SearchPage:
@@ -37,4 +43,12 @@ def page_of(wire: search_pb2.SearchMessagesResponse) -> SearchPage:
     found = (
         FoundMessage(message_of(one.message), one.snippet, one.intent_id, one.channel_name) for one in wire.messages
     )
-    return SearchPage(tuple(found), wire.next_cursor or None, optional_time(wire, "complete_through"), wire.bounded)
+    return SearchPage(
+        messages=tuple(found),
+        next_cursor=wire.next_cursor or None,
+        complete_through=optional_time(wire, "complete_through"),
+        bounded=wire.bounded,
+        complete_from=optional_time(wire, "complete_from"),
+        messages_left=wire.messages_left,
+        intents_not_indexed=wire.intents_not_indexed,
+    )

@@ -109,7 +109,10 @@ def _agents(said: Any) -> Iterator[tuple[str, Any]]:
 def _channel(name: str, said: Any) -> WorkflowChannel:
     path = f"channels.{name}"
     members = _object(said, path)
-    known = ("members", "member_policy", "audit", "ttl_seconds", "max_messages", "history", "turn_budget", "task_id")
+    known = (
+        "members", "member_policy", "audit", "ttl_seconds", "max_messages", "history", "turn_budget", "conversation_budget",
+        "task_id",
+    )
     for key in members:
         if key not in known:
             raise WorkflowError(f"{path}.{key} is unknown; a channel has {', '.join(known)}")
@@ -130,6 +133,7 @@ def _channel(name: str, said: Any) -> WorkflowChannel:
             max_messages=_typed(members.get("max_messages"), int, f"{path}.max_messages"),
             history=history,
             turn_budget=_typed(members.get("turn_budget"), int, f"{path}.turn_budget"),
+            conversation_budget=_typed(members.get("conversation_budget"), int, f"{path}.conversation_budget"),
         ),
         _typed(members.get("task_id"), str, f"{path}.task_id"),
     )

@@ -59,6 +59,16 @@ async def _obligations(teller: Teller, who: str, said: Said, _: Said) -> Any:
     return await actor.call(actor.client.list_obligations, actor.client.agent_id, said["side"])
 
 
+async def _concerns(teller: Teller, who: str, said: Said, _: Said) -> Any:
+    """Lists what needs an agent, once there are as many concerns as the step says."""
+    actor = teller.actor(who)
+    while True:
+        page = await actor.call(actor.client.concerns, said.get("kind"))
+        if len(page.concerns) == said["count"]:
+            return page.concerns
+        await asyncio.sleep(INTERVAL)
+
+
 async def _search(teller: Teller, who: str, said: Said, _: Said) -> Any:
     """Searches in a channel until as many messages are found as the step says."""
     actor, handle = teller.actor(who), await teller.handle(who, said.pop("channel"))
@@ -81,6 +91,7 @@ CONVERSING: dict[str, Callable[[Teller, str, Said, Said], Awaitable[Any]]] = {
     "reactions": _on_message("reactions"),
     "discharge": _on_message("discharge"),
     "obligations": _obligations,
+    "concerns": _concerns,
     "claim": _claim,
     "release_claim": _release_claim,
     "attention": _attention,

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
+from openintent_channels import Reach
 from openintent_channels.models import Channel
 from scenarios.conversing import CONVERSING, INTERVAL
 from scenarios.following import Following
@@ -146,6 +147,23 @@ async def _presence(teller: Teller, who: str, said: Said, _: Said) -> Said:
         await asyncio.sleep(INTERVAL)
 
 
+async def _reach(teller: Teller, who: str, said: Said, _: Said) -> Said:
+    actor, agent_id = teller.actor(who), teller.names.unique(said["agent"])
+    while True:
+        reach: Reach = await actor.call(actor.client.reach, agent_id)
+        if reach.level == said["level"]:
+            waiting = reach.waiting and reach.waiting.count
+            paths = [path.kind for path in reach.paths]
+            return {"agent_id": reach.agent_id, "level": reach.level, "paths": paths, "waiting": waiting}
+        await asyncio.sleep(INTERVAL)
+
+
+async def _probe(teller: Teller, who: str, said: Said, _: Said) -> Said:
+    probed = await teller.rest(who, "POST", f"/v1/agents/{teller.names.unique(said['agent'])}/probe")
+    confirmed = [path["kind"] for path in probed["paths"] if path["confirmed_at"]]
+    return {"level": probed["reach"]["level"], "confirmed": confirmed}
+
+
 async def _release(teller: Teller, _who: str, said: Said, _: Said) -> None:
     teller.gates.of(said["gate"]).set()
 
@@ -213,6 +231,8 @@ DEEDS: dict[str, Deed] = {
     "status_note": _status_note,
     "deregister": _deregister,
     "presence": _presence,
+    "reach": _reach,
+    "probe": _probe,
     "release": _release,
     "set_status": _set_status,
     "set_access": _set_access,

@@ -10,6 +10,8 @@ from openintent_channels._structs import to_struct
 from openintent_channels._tracing import Tracing
 from openintent_channels.errors import (
     ChannelClosedError,
+    DeclinedError,
+    MessageDeletedError,
     MessageTimeoutError,
     PayloadError,
     PermissionDeniedError,
@@ -187,6 +189,30 @@ def test_a_resumed_question_without_answer(status: channels_pb2.ChannelStatus, k
     with pytest.raises(kind) as raised:
         player.play(asking(player).resume("c", "msg_1", 30))
     assert raised.value.message_id == "msg_1"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("said", "note"), [("I only write", "I only write"), ("", None)])
+def test_a_resumed_question_that_was_declined(said: str, note: str | None) -> None:
+    no = messages_pb2.AwaitResponsesResponse(cause="DECLINED", explanation="b has declined.", note=said or None)
+    player = Player.of(no)
+    with pytest.raises(DeclinedError, match="b has declined") as raised:
+        player.play(asking(player).resume("c", "msg_1", 30))
+    error = raised.value
+    assert (error.code, error.reason, error.message_id, error.note) == ("FAILED_PRECONDITION", "DECLINED", "msg_1", note)
+    assert player.invoked[0].request.explain
+
+
+def test_a_resumed_question_that_was_withdrawn() -> None:
+    player = Player.of(messages_pb2.AwaitResponsesResponse(cause="WITHDRAWN", explanation="It was withdrawn."))
+    with pytest.raises(MessageDeletedError, match="It was withdrawn") as raised:
+        player.play(asking(player).resume("c", "msg_1", 30))
+    assert (raised.value.reason, raised.value.message_id) == ("MESSAGE_DELETED", "msg_1")
+
+
+def test_a_no_does_not_end_a_wait_for_several() -> None:
+    player = Player.of(responses("r1"), responses("r1"))
+    assert iterate(player) == ["r1"]
+    assert not player.invoked[1].request.explain
 
 
 def test_a_resumed_question_is_waited_for_longer_than_one_call_may_take() -> None:

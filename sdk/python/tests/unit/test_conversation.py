@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pytest
+from google.protobuf import timestamp_pb2
 
 from openintent_channels import AsyncClaim, Claim, ClaimedError, ClaimLostError
 from openintent_channels._conversation import Conversation, Place, takes_claims
@@ -118,7 +119,10 @@ def test_a_thread_is_read_page_by_page() -> None:
 def test_a_search_sends_its_filters_and_reads_a_page() -> None:
     found = search_pb2.FoundMessage(message=messages_pb2.Message(id="m"), snippet="s", intent_id="i", channel_name="c")
     player = Player.of(
-        search_pb2.SearchMessagesResponse(messages=[found], next_cursor="n", bounded=True),
+        search_pb2.SearchMessagesResponse(
+            messages=[found], next_cursor="n", bounded=True, messages_left=7, intents_not_indexed=2,
+            complete_from=timestamp_pb2.Timestamp(seconds=1),
+        ),
         search_pb2.SearchMessagesResponse(),
     )
     rules = Conversation(player.calls())
@@ -126,6 +130,8 @@ def test_a_search_sends_its_filters_and_reads_a_page() -> None:
     page = player.play(rules.search("a b", filters, datetime(2026, 11, 23, tzinfo=timezone.utc), None, 5, None))
     assert [(f.message.id, f.snippet, f.intent_id, f.channel_name) for f in page.messages] == [("m", "s", "i", "c")]
     assert (page.next_cursor, page.complete_through, page.bounded) == ("n", None, True)
+    assert page.complete_from == datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc)
+    assert (page.messages_left, page.intents_not_indexed) == (7, 2)
     assert {field.name for field, _ in player.invoked[0].request.ListFields()} == {"q", "sender", "after", "limit"}
     assert player.play(rules.search("a", {}, None, None, None, "n")).next_cursor is None
 

@@ -78,6 +78,13 @@ def test_a_timeout_that_the_server_reports_is_a_timeout_error() -> None:
     assert error.message_id == "msg_1"
 
 
+def test_a_timeout_says_how_the_agent_is_reached() -> None:
+    facts = {"reach": "none", "last_heard_at": "2026-11-29T09:14:02.350000Z"}
+    error = error_of(grpc.StatusCode.DEADLINE_EXCEEDED, "late", trailers(info("MESSAGE_TIMEOUT", **facts)))
+    assert isinstance(error, errors.MessageTimeoutError)
+    assert error.metadata == facts
+
+
 def test_silence_is_as_if_the_server_were_away() -> None:
     error = error_of(grpc.StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded", None)
     assert type(error) is errors.UnavailableError

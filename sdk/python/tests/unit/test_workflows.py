@@ -13,7 +13,7 @@ version: "1.0"
 intent: {title: Research}
 channels:
   data-clarification: {members: [research-agent, data-agent], member_policy: explicit, audit: true}
-  progress: {ttl_seconds: 60, max_messages: 10, turn_budget: 0, task_id: task_1}
+  progress: {ttl_seconds: 60, max_messages: 10, turn_budget: 0, conversation_budget: 30, task_id: task_1}
   plain:
 agents:
   research-agent:
@@ -43,7 +43,9 @@ def test_channels_and_bindings_are_read(tmp_path: Path) -> None:
     channel = workflow.channels["data-clarification"]
     assert (channel.members, channel.member_policy) == (("research-agent", "data-agent"), "explicit")
     assert channel.options == ChannelOptions(audit=True)
-    assert workflow.channels["progress"].options == ChannelOptions(ttl_seconds=60, max_messages=10, turn_budget=0)
+    assert workflow.channels["progress"].options == ChannelOptions(
+        ttl_seconds=60, max_messages=10, turn_budget=0, conversation_budget=30
+    )
     assert workflow.channels["progress"].task_id == "task_1"
     assert workflow.channels["plain"].member_policy == "intent"
     bindings = [(b.channel, b.handler) for b in workflow.on_message["research-agent"]]

@@ -83,6 +83,7 @@ const agentNames: Names<AgentOptions> = {
   logger: true,
   clock: false,
   agentServer: false,
+  alwaysExchanges: false,
 };
 
 /** The signals of the process that end an agent when `run` was given no signal. */
@@ -135,9 +136,9 @@ export class Agent {
     if (options.connectTimeout !== undefined && !(options.connectTimeout > 0)) {
       throw badField("connectTimeout", "must be a number of seconds above 0");
     }
-    const { id: agentId, server, tls, caFile, apiKey, intentId, clock, logger } = options;
-    const tracing = this.#tracing;
-    this.client = new OpenIntentClient({ server, tls, caFile, apiKey, agentId, intentId, clock, tracing, logger, agentTells: true });
+    const { id: agentId, server, tls, caFile, apiKey, intentId, clock, logger, alwaysExchanges } = options;
+    const connection = { server, tls, caFile, apiKey, agentId, intentId, clock, tracing: this.#tracing, alwaysExchanges };
+    this.client = new OpenIntentClient({ ...connection, logger, agentTells: true });
     this.#server = options.agentServer ?? new GrpcAgentServer(this.client.connection, options, () => this.#attends);
   }
 

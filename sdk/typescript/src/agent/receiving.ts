@@ -21,6 +21,9 @@ const streamFirst = 1_000;
 /** How long after it looked into the inbox an agent that leaves waits for deliveries at most, in milliseconds. */
 const onItsWay = 5_000;
 
+/** How long a probe lasts, in milliseconds. */
+const probed = 10_000;
+
 export interface ReceivingOptions extends SubscribingOptions {
   agentId: string;
   concurrency: number;
@@ -149,7 +152,9 @@ export class Receiving {
       try {
         for await (const delivery of this.#deliveries(subscription.id, this.end)) {
           failures = 0;
-          if (delivery.standingBy) {
+          if (delivery.probeId !== undefined) {
+            this.#confirm(delivery.probeId);
+          } else if (delivery.standingBy) {
             this.options.log.standsBy();
           } else if (delivery.number === 0) {
             this.options.log.receives();
@@ -175,6 +180,11 @@ export class Receiving {
         await sleep(this.clock, backoff(this.clock, ++failures, isRetryable(error) ? error : undefined), this.end);
       }
     }
+  }
+
+  /** Answers a probe beside everything else. Whoever probes finds out by themselves if that fails. */
+  #confirm(probeId: string): void {
+    this.server.confirm(probeId, { signal: this.end, timeoutMs: probed }).catch(() => {});
   }
 
   /** How many deliveries may be unacknowledged: those being handled, and more that wait for a place or to be acknowledged. */

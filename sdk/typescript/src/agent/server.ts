@@ -27,6 +27,8 @@ export interface Delivery {
   readonly received: readonly Received[];
   /** A summary of messages that are not for the agent; null for most deliveries. */
   readonly digest: Digest | null;
+  /** A probe, which asks whether this process reads its stream. The number is 0 then, and says nothing else. */
+  readonly probeId?: string;
 }
 
 /** How messages wait before a subscription delivers them. */
@@ -77,6 +79,8 @@ export interface AgentServer {
   /** Receives. It ends only by throwing; `accepted` is called once the server has accepted. */
   deliveries(id: string, maxOutstanding: number, accepted: () => void, attempt: Attempt): AsyncIterable<Delivery>;
   acknowledge(id: string, numbers: readonly number[], attempt: Attempt): Promise<void>;
+  /** Answers a probe. */
+  confirm(probeId: string, attempt: Attempt): Promise<void>;
   /** Says that the agent's model saw messages, 1,000 at most. */
   surface(ids: readonly string[], attempt: Attempt): Promise<void>;
   inbox(cursor: string | undefined, attempt: Attempt): Promise<InboxPage>;

@@ -106,19 +106,25 @@ export class GrpcAgentServer implements AgentServer {
   ): AsyncGenerator<Delivery, void> {
     const stream = this.connection.stream(attempt, (options) =>
       this.connection.subscriptions.streamDeliveries(
-        { subscriptionId, maxOutstanding, announceActive: true },
+        { subscriptionId, maxOutstanding, announceActive: true, probes: true },
         { ...options, onHeader: accepted },
       ),
     );
     for await (const delivery of stream) {
-      const { number, standingBy } = delivery;
-      yield { number: Number(number), standingBy, received: receivedBy(delivery), digest: digestBy(delivery) };
+      const { number, standingBy, probeId } = delivery;
+      const received = receivedBy(delivery);
+      yield { number: Number(number), standingBy, received, digest: digestBy(delivery), ...(probeId && { probeId }) };
     }
   }
 
   async acknowledge(subscriptionId: string, numbers: readonly number[], attempt: Attempt): Promise<void> {
     const wire = { subscriptionId, numbers: numbers.map(BigInt) };
     await this.connection.call(attempt, (options) => this.connection.subscriptions.acknowledgeDeliveries(wire, options));
+  }
+
+  async confirm(probeId: string, attempt: Attempt): Promise<void> {
+    const wire = { agentId: this.agent.id, probeId };
+    await this.connection.call(attempt, (options) => this.connection.reach.confirmProbe(wire, options));
   }
 
   async surface(ids: readonly string[], attempt: Attempt): Promise<void> {

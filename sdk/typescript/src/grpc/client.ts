@@ -18,9 +18,11 @@ export interface ClientOptions extends ConnectOptions {
   tls?: boolean;
   /** A file with the certificates to trust, in PEM form (`OPENINTENT_CA_FILE`), in place of the system's. It turns TLS on. */
   caFile?: string;
+  /** For tests: whether calls go on an exchange from the first one on. */
+  alwaysExchanges?: boolean;
 }
 
-export const clientNames: Names<ClientOptions> = { server: true, ...connectNames, tls: true, caFile: true };
+export const clientNames: Names<ClientOptions> = { server: true, ...connectNames, tls: true, caFile: true, alwaysExchanges: false };
 
 /** A client over gRPC. It connects when it is first used, and when it is idle it does not keep the program running. */
 export class OpenIntentClient extends Client {
@@ -32,7 +34,7 @@ export class OpenIntentClient extends Client {
     const ca = certificates(options.caFile);
     const address = grpcAddress(options.server, options.tls, ca !== undefined);
     const settings = settle({ ...options, tracing: options.tracing ?? installedTracing() }, address);
-    const connection = new GrpcConnection(address.url, settings, ca);
+    const connection = new GrpcConnection(address.url, settings, ca, options.alwaysExchanges);
     super(new GrpcTransport(connection), settings);
     this.connection = connection;
   }

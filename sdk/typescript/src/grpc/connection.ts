@@ -12,9 +12,11 @@ import { AgentService } from "../generated/openintent/v1/agents_pb.js";
 import { ChannelService } from "../generated/openintent/v1/channels_pb.js";
 import { ClaimService } from "../generated/openintent/v1/claims_pb.js";
 import { ObligationService } from "../generated/openintent/v1/obligations_pb.js";
+import { ConcernService } from "../generated/openintent/v1/concern_pb.js";
 import { IntentService } from "../generated/openintent/v1/intents_pb.js";
 import { LeaseService } from "../generated/openintent/v1/leases_pb.js";
 import { MessageService } from "../generated/openintent/v1/messages_pb.js";
+import { ReachService } from "../generated/openintent/v1/reach_pb.js";
 import { ReactionService } from "../generated/openintent/v1/reactions_pb.js";
 import { SearchService } from "../generated/openintent/v1/search_pb.js";
 import { SubscriptionService } from "../generated/openintent/v1/subscriptions_pb.js";
@@ -22,6 +24,7 @@ import { clientClosed, connectionLost } from "../errors.js";
 import { notConnected, wrongFace } from "../server-away.js";
 import { identity, type Settings } from "../settings.js";
 import type { Attempt } from "../transport.js";
+import { Exchanges } from "./exchange/exchanges.js";
 import { grpcError } from "./failure.js";
 import { isRestAnswer, isRestFace } from "./rest-face.js";
 import { needsTls, speaksTls, tlsError } from "./securing.js";
@@ -39,15 +42,18 @@ export class GrpcConnection {
   readonly claims: ServiceClient<typeof ClaimService>;
   readonly obligations: ServiceClient<typeof ObligationService>;
   readonly channels: ServiceClient<typeof ChannelService>;
+  readonly concerns: ServiceClient<typeof ConcernService>;
   readonly intents: ServiceClient<typeof IntentService>;
   readonly leases: ServiceClient<typeof LeaseService>;
   readonly messages: ServiceClient<typeof MessageService>;
+  readonly reach: ServiceClient<typeof ReachService>;
   readonly reactions: ServiceClient<typeof ReactionService>;
   readonly search: ServiceClient<typeof SearchService>;
   readonly subscriptions: ServiceClient<typeof SubscriptionService>;
   /** What errors and log lines call the server. */
   readonly server: string;
   readonly #sessions: Sessions;
+  readonly #exchanges: Exchanges;
   #closed = false;
   readonly #clock: Clock;
   readonly #settings: Settings;
@@ -58,21 +64,27 @@ export class GrpcConnection {
     settings: Settings,
     /** The certificates to trust, in PEM form, in place of the system's. */
     ca?: string,
+    /** For tests: whether calls go on an exchange from the first one on. */
+    alwaysExchanges = false,
   ) {
     this.server = settings.server;
     this.#clock = settings.clock;
     this.#settings = settings;
     this.#sessions = new Sessions(url, { pingIntervalMs: quietFor, pingTimeoutMs: answerWithin }, ca === undefined ? {} : { ca });
     this.#headers = identity(settings);
-    const transport = withDirectCalls(createGrpcTransport({ baseUrl: url, sessionManager: this.#sessions }), this.#sessions);
+    this.#exchanges = new Exchanges(this.#sessions, this.#clock, this.#headers, alwaysExchanges);
+    const connect = createGrpcTransport({ baseUrl: url, sessionManager: this.#sessions });
+    const transport = withDirectCalls(connect, this.#sessions, this.#exchanges);
     this.agents = createClient(AgentService, transport);
     this.attention = createClient(AttentionService, transport);
     this.claims = createClient(ClaimService, transport);
     this.obligations = createClient(ObligationService, transport);
     this.channels = createClient(ChannelService, transport);
+    this.concerns = createClient(ConcernService, transport);
     this.intents = createClient(IntentService, transport);
     this.leases = createClient(LeaseService, transport);
     this.messages = createClient(MessageService, transport);
+    this.reach = createClient(ReachService, transport);
     this.reactions = createClient(ReactionService, transport);
     this.search = createClient(SearchService, transport);
     this.subscriptions = createClient(SubscriptionService, transport);
@@ -117,7 +129,8 @@ export class GrpcConnection {
   }
 
   private options(attempt: Attempt): ConnectCallOptions {
-    const headers = { ...this.#headers, ...(attempt.traceparent !== undefined && { traceparent: attempt.traceparent }) };
+    const { traceparent } = attempt;
+    const headers = traceparent === undefined ? this.#headers : { ...this.#headers, traceparent };
     return { signal: attempt.signal, headers, ...(attempt.timeoutMs !== undefined && { timeoutMs: attempt.timeoutMs }) };
   }
 
@@ -134,6 +147,7 @@ export class GrpcConnection {
   /** Ends the calls that are under way, and refuses later ones. */
   close(): void {
     this.#closed = true;
+    this.#exchanges.close();
     this.#sessions.abort();
   }
 

@@ -117,6 +117,7 @@ export function toConversation(wire: WireMessage): Conversation {
     policy: wire.policy === undefined ? null : wordOf(policies, wire.policy),
     revision: wire.revision ?? null,
     document: wire.document ?? false,
+    senderKind: wire.senderKind ?? null,
     editedAt: dateOf(wire.editedAt),
     deletedAt: dateOf(wire.deletedAt),
   };

@@ -22,8 +22,16 @@ export class GrpcConversation implements ConversationTransport {
       intentId,
       channelName,
     }));
-    const { nextCursor, bounded } = page;
-    return { messages, nextCursor: nextCursor ?? null, completeThrough: dateOf(page.completeThrough), bounded };
+    const { nextCursor, intentsNotIndexed, bounded } = page;
+    return {
+      messages,
+      nextCursor: nextCursor ?? null,
+      completeThrough: dateOf(page.completeThrough),
+      completeFrom: dateOf(page.completeFrom),
+      messagesLeft: Number(page.messagesLeft),
+      intentsNotIndexed,
+      bounded,
+    };
   }
 
   async getThread(channelId: string, messageId: string, attempt: Attempt): Promise<Thread> {

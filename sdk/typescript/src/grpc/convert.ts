@@ -13,6 +13,12 @@ import {
   type Message as WireMessage,
 } from "../generated/openintent/v1/messages_pb.js";
 import {
+  ConcernAction as WireConcernAction,
+  ConcernKind as WireConcernKind,
+  type Concern as WireConcern,
+} from "../generated/openintent/v1/concern_pb.js";
+import { ReachLevel as WireLevel, type Reach as WireReach } from "../generated/openintent/v1/reach_pb.js";
+import {
   saysFailure,
   type AccessPolicy,
   type AgentRecord,
@@ -25,7 +31,10 @@ import {
   type Message,
   type MessageStatus,
   type MessageType,
+  type Reach,
+  type ReachLevel,
 } from "../types.js";
+import type { Concern, ConcernAction, ConcernKind } from "../concerns.js";
 import { toConversation } from "./conversation-convert.js";
 import { dateOf, requiredDate, wordOf } from "./words.js";
 
@@ -76,6 +85,38 @@ export const intentStatuses: Readonly<Record<IntentStatus, WireIntentStatus>> = 
   suspended_awaiting_input: WireIntentStatus.SUSPENDED_AWAITING_INPUT,
 };
 
+const reachLevels: Readonly<Record<ReachLevel, WireLevel>> = {
+  unknown: WireLevel.UNKNOWN,
+  none: WireLevel.NONE,
+  wakeable: WireLevel.WAKEABLE,
+  live: WireLevel.LIVE,
+};
+
+export const concernKinds: Readonly<Record<ConcernKind, WireConcernKind>> = {
+  question: WireConcernKind.QUESTION,
+  obligation: WireConcernKind.OBLIGATION,
+  unanswered: WireConcernKind.UNANSWERED,
+  unreachable: WireConcernKind.UNREACHABLE,
+  dead_letters: WireConcernKind.DEAD_LETTERS,
+  webhook: WireConcernKind.WEBHOOK,
+  brake: WireConcernKind.BRAKE,
+  holder_lost: WireConcernKind.HOLDER_LOST,
+};
+
+const concernActions: Readonly<Record<ConcernAction, WireConcernAction>> = {
+  answer: WireConcernAction.ANSWER,
+  claim: WireConcernAction.CLAIM,
+  decline: WireConcernAction.DECLINE,
+  defer: WireConcernAction.DEFER,
+  discharge: WireConcernAction.DISCHARGE,
+  withdraw: WireConcernAction.WITHDRAW,
+  invite: WireConcernAction.INVITE,
+  redrive: WireConcernAction.REDRIVE,
+  drop: WireConcernAction.DROP,
+  lift: WireConcernAction.LIFT,
+  reassign: WireConcernAction.REASSIGN,
+};
+
 export function toMessage(wire: WireMessage): Message {
   const messageType = wordOf(messageTypes, wire.messageType);
   const metadata = wire.metadata ?? {};
@@ -113,6 +154,7 @@ export function toChannel(wire: WireChannel): Channel {
       maxMessages: Number(wire.options?.maxMessages ?? 1000),
       history: wire.options?.history === WireChannelHistory.FROM_JOIN ? "from_join" : "all",
       turnBudget: Number(wire.options?.turnBudget ?? 20),
+      conversationBudget: wire.options?.conversationBudget === undefined ? null : Number(wire.options.conversationBudget),
     },
     status: wire.status === WireChannelStatus.OPEN ? "open" : "closed",
     createdAt: requiredDate(wire.createdAt),
@@ -150,5 +192,35 @@ export function toAgent(wire: WireAgent): AgentRecord {
     capabilities: wire.capabilities,
     registeredAt: requiredDate(wire.registeredAt),
     lastHeartbeatAt: dateOf(wire.lastHeartbeatAt),
+  };
+}
+
+export function toReach(wire: WireReach): Reach {
+  const { agentId, level, paths, waiting } = wire;
+  return {
+    agentId,
+    level: wordOf(reachLevels, level),
+    paths: paths.map(({ kind, since, provenAt }) => ({ kind, since: requiredDate(since), provenAt: dateOf(provenAt) })),
+    lastHeardAt: dateOf(wire.lastHeardAt),
+    lastOfferedAt: dateOf(wire.lastOfferedAt),
+    lastSurfacedAt: dateOf(wire.lastSurfacedAt),
+    surfacesInMs: wire.surfacesInMs === undefined ? null : Number(wire.surfacesInMs),
+    waiting: waiting ? { count: waiting.count, oldestAt: dateOf(waiting.oldestAt) } : null,
+  };
+}
+
+export function toConcern(wire: WireConcern): Concern {
+  const { id, kind, since, intentId, channelId, messageId, agentId, subscriptionId, summary, actions } = wire;
+  return {
+    id,
+    kind: wordOf(concernKinds, kind),
+    since: requiredDate(since),
+    intentId: intentId ?? null,
+    channelId: channelId ?? null,
+    messageId: messageId ?? null,
+    agentId: agentId ?? null,
+    subscriptionId: subscriptionId ?? null,
+    summary,
+    actions: actions.map((action) => wordOf(concernActions, action)),
   };
 }

@@ -48,6 +48,16 @@ export function grpcError(thrown: unknown, signal: AbortSignal): unknown {
   return connectionLost(`The connection was lost: ${thrown.rawMessage}`, thrown);
 }
 
+/** The server's stable word for why it refused something; empty when there is none. */
+export function reasonOf({ details }: ConnectError): string {
+  for (const detail of details) {
+    if ("type" in detail && detail.type === "google.rpc.ErrorInfo") {
+      return readErrorInfo(detail.value).reason;
+    }
+  }
+  return "";
+}
+
 function statusError(thrown: ConnectError): OpenIntentError {
   let reason = "";
   let metadata: Record<string, string> = {};

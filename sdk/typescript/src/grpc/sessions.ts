@@ -14,7 +14,53 @@ export class Sessions extends Http2SessionManager {
   #speaks = false;
   #watched = false;
 
+  /** How many streams keep the program running, by their connections. */
+  readonly #holds = new WeakMap<ClientHttp2Session, number>();
+
   override async request(...request: Parameters<Http2SessionManager["request"]>): Promise<ClientHttp2Stream> {
+    const stream = await this.#request(request);
+    const session = stream.session as ClientHttp2Session | undefined;
+    if (session !== undefined) {
+      this.hold(session);
+      stream.once("close", () => this.letGo(session));
+    }
+    return stream;
+  }
+
+  /** Makes a request that may stand without keeping the program running; only while it is held, it does. */
+  async requestStanding(...request: Parameters<Http2SessionManager["request"]>): Promise<ClientHttp2Stream> {
+    const stream = await this.#request(request);
+    if (stream.session !== undefined) {
+      this.#refer(stream.session as ClientHttp2Session);
+    }
+    return stream;
+  }
+
+  /** Lets a connection keep the program running once more. */
+  hold(session: ClientHttp2Session): void {
+    this.#holds.set(session, this.#holdsOf(session) + 1);
+    this.#refer(session);
+  }
+
+  letGo(session: ClientHttp2Session): void {
+    this.#holds.set(session, this.#holdsOf(session) - 1);
+    this.#refer(session);
+  }
+
+  #holdsOf(session: ClientHttp2Session): number {
+    return this.#holds.get(session) ?? 0;
+  }
+
+  /** The manager lets any open stream keep the program running; this decides again after it. */
+  #refer(session: ClientHttp2Session): void {
+    if (this.#holdsOf(session) > 0) {
+      session.ref();
+    } else {
+      session.unref();
+    }
+  }
+
+  async #request(request: Parameters<Http2SessionManager["request"]>): Promise<ClientHttp2Stream> {
     let stream: ClientHttp2Stream;
     try {
       stream = await super.request(...request);

@@ -19,19 +19,23 @@ import type {
   SendRequest,
   Transport,
 } from "../transport.js";
-import type { AgentPage, AgentRecord, Channel, Intent, IntentPage, IntentStatus, Message } from "../types.js";
+import type { ConcernFilters, ConcernPage } from "../concerns.js";
+import type { AgentPage, AgentRecord, Channel, Intent, IntentPage, IntentStatus, Message, Reach } from "../types.js";
 import type { GrpcConnection } from "./connection.js";
 import {
   accessPolicies,
   agentStatuses,
+  concernKinds,
   channelHistories,
   intentStatuses,
   memberPolicies,
   messageTypes,
   toAgent,
   toChannel,
+  toConcern,
   toIntent,
   toMessage,
+  toReach,
 } from "./convert.js";
 import { GrpcConversation } from "./conversation.js";
 import { toAnnotation, toAttention, wireOf } from "./conversation-convert.js";
@@ -49,7 +53,7 @@ export class GrpcTransport implements Transport {
   }
 
   async createChannel(request: CreateChannelRequest, attempt: Attempt): Promise<Channel> {
-    const { audit, ttlSeconds, maxMessages, history, turnBudget } = request.options;
+    const { audit, ttlSeconds, maxMessages, history, turnBudget, conversationBudget } = request.options;
     const wire = {
       intentId: request.intentId,
       name: request.name,
@@ -61,6 +65,7 @@ export class GrpcTransport implements Transport {
         maxMessages: maxMessages === undefined ? undefined : BigInt(maxMessages),
         history: history === undefined ? undefined : (channelHistories[history] ?? badWord),
         turnBudget: turnBudget === undefined ? undefined : BigInt(turnBudget),
+        conversationBudget: conversationBudget == null ? undefined : BigInt(conversationBudget),
       },
       taskId: request.taskId,
       dictatable: request.dictatable,
@@ -161,8 +166,9 @@ export class GrpcTransport implements Transport {
     waitSeconds: number,
     minResponses: number,
     attempt: Attempt,
+    heedsNo?: boolean,
   ): Promise<Message[]> {
-    const wire = { channelId, messageId, waitSeconds, minResponses };
+    const wire = { channelId, messageId, waitSeconds, minResponses, explain: heedsNo };
     const { responses } = await this.connection.call(attempt, (options) =>
       this.connection.messages.awaitResponses(wire, options),
     );
@@ -214,6 +220,16 @@ export class GrpcTransport implements Transport {
 
   async getAgent(agentId: string, attempt: Attempt): Promise<AgentRecord> {
     return toAgent(await this.connection.call(attempt, (options) => this.connection.agents.getAgent({ agentId }, options)));
+  }
+
+  async getReach(agentId: string, attempt: Attempt): Promise<Reach> {
+    return toReach(await this.connection.call(attempt, (options) => this.connection.reach.getReach({ agentId }, options)));
+  }
+
+  async listConcerns({ kind, ...filters }: ConcernFilters, attempt: Attempt): Promise<ConcernPage> {
+    const wire = { ...filters, kind: kind && (concernKinds[kind] ?? badWord) };
+    const page = await this.connection.call(attempt, (options) => this.connection.concerns.listConcerns(wire, options));
+    return { concerns: page.concerns.map(toConcern), nextCursor: page.nextCursor || null };
   }
 
   async getIntent(intentId: string, attempt: Attempt): Promise<Intent> {

@@ -1,20 +1,29 @@
 import { constants, type ClientHttp2Stream, type IncomingHttpHeaders } from "node:http2";
-import { create, fromBinary, toBinary, type DescMessage, type DescMethodUnary, type MessageInitShape } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethodUnary } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Transport, type UnaryResponse } from "@connectrpc/connect";
 import { validateResponse, validateTrailer } from "@connectrpc/connect/protocol-grpc";
+import { asConnectError, decoded, encoded, webHeaders } from "./coding.js";
+import type { Exchanges } from "./exchange/exchanges.js";
+import { framed, prefix } from "./framing.js";
 import type { Sessions } from "./sessions.js";
-
-/** How many bytes stand before a message: whether it is compressed, and how long it is. */
-const prefix = 5;
+import { opened } from "./streaming.js";
 
 /**
- * The transport, with unary calls that go to the connection directly. Connect's own pass each message through several async
- * iterators and abort signals, which takes most of a call's time.
+ * The transport, with unary calls that go to the connection directly, or on the stream of a busy client, and streams of the server that are
+ * read directly. Connect's own pass each message through several async iterators and abort signals, which takes most of a call's time.
  */
-export function withDirectCalls(transport: Transport, sessions: Sessions): Transport {
+export function withDirectCalls(transport: Transport, sessions: Sessions, exchanges?: Exchanges): Transport {
   return {
-    stream: transport.stream.bind(transport),
-    unary: (method, signal, timeoutMs, header, input) => call(sessions, method, signal, timeoutMs, header, input),
+    stream: (method, signal, timeoutMs, header, input, context) =>
+      method.methodKind === "server_streaming"
+        ? opened(sessions, method, signal, headersOf(header, timeoutMs), input)
+        : transport.stream(method, signal, timeoutMs, header, input, context),
+    unary: (method, signal, timeoutMs, header, input) => {
+      const bytes = encoded(method.input, input);
+      const alone = (): Promise<UnaryResponse<typeof method.input, typeof method.output>> =>
+        call(sessions, method, signal, timeoutMs, header, bytes);
+      return exchanges === undefined ? alone() : exchanges.call({ method, signal, timeoutMs, header, input, bytes }, alone);
+    },
   };
 }
 
@@ -24,24 +33,27 @@ async function call<I extends DescMessage, O extends DescMessage>(
   signal: AbortSignal | undefined,
   timeoutMs: number | undefined,
   header: HeadersInit | undefined,
-  input: MessageInitShape<I>,
+  bytes: Uint8Array,
 ): Promise<UnaryResponse<I, O>> {
-  const body = coded(() => framed(toBinary(method.input, create(method.input, input))));
-  const headers = {
-    ...Object.fromEntries(new Headers(header)),
-    "content-type": "application/grpc+proto",
-    te: "trailers",
-    ...(timeoutMs !== undefined && { "grpc-timeout": `${timeoutMs}m` }),
-  };
+  const headers = headersOf(header, timeoutMs);
   const stream = await sessions.request("POST", `/${method.parent.typeName}/${method.name}`, headers, {}).catch(lost);
-  const came = await exchange(stream, body, signal, timeoutMs, () => sessions.notifyResponseByteRead(stream));
+  const came = await roundTrip(stream, framed(bytes), signal, timeoutMs, () => sessions.notifyResponseByteRead(stream));
   const { headerError } = validateResponse(came.status, came.header);
   validateTrailer(came.trailer, came.header);
   if (headerError !== undefined) {
     throw headerError;
   }
-  const message = coded(() => fromBinary(method.output, unframed(came.body)));
+  const message = decoded(method.output, unframed(came.body));
   return { stream: false, service: method.parent, method, header: came.header, trailer: came.trailer, message };
+}
+
+function headersOf(header: HeadersInit | undefined, timeoutMs: number | undefined): Record<string, string> {
+  return {
+    ...Object.fromEntries(new Headers(header)),
+    "content-type": "application/grpc+proto",
+    te: "trailers",
+    ...(timeoutMs !== undefined && { "grpc-timeout": `${timeoutMs}m` }),
+  };
 }
 
 interface Came {
@@ -52,7 +64,7 @@ interface Came {
 }
 
 /** Sends a body and reads what comes back, until the stream ends, the signal aborts or the time is over. */
-function exchange(
+function roundTrip(
   stream: ClientHttp2Stream,
   body: Uint8Array,
   signal: AbortSignal | undefined,
@@ -96,45 +108,12 @@ function exchange(
   });
 }
 
-/** A message as gRPC frames it, uncompressed. */
-function framed(message: Uint8Array): Uint8Array {
-  const body = Buffer.allocUnsafe(prefix + message.length);
-  body.writeUInt8(0, 0);
-  body.writeUInt32BE(message.length, 1);
-  body.set(message, prefix);
-  return body;
-}
-
 /** The one message of a body. */
 function unframed(body: Buffer): Uint8Array {
   if (body.length < prefix || body.readUInt8(0) !== 0 || body.readUInt32BE(1) !== body.length - prefix) {
     throw new ConnectError("The answer is not one uncompressed message.", Code.Unknown);
   }
   return body.subarray(prefix);
-}
-
-function webHeaders(from: IncomingHttpHeaders): Headers {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(from)) {
-    if (value !== undefined && !name.startsWith(":")) {
-      [value].flat().forEach((one) => headers.append(name, one));
-    }
-  }
-  return headers;
-}
-
-/** Encodes or decodes, and turns a failure into the error that Connect has for it. */
-function coded<T>(code: () => T): T {
-  try {
-    return code();
-  } catch (error) {
-    throw error instanceof ConnectError ? error : new ConnectError(`${(error as Error).message}`, Code.Internal, undefined, undefined, error);
-  }
-}
-
-function asConnectError(error: unknown): ConnectError {
-  const { message } = error as Error;
-  return error instanceof ConnectError ? error : new ConnectError(message, Code.Unavailable, undefined, undefined, error);
 }
 
 function lost(error: unknown): never {

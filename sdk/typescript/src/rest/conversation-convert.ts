@@ -28,6 +28,7 @@ export function toConversation(wire: Wire): Conversation {
     policy: wire["policy"] ?? null,
     revision: wire["revision"] ?? null,
     document: wire["document"] ?? false,
+    senderKind: wire["sender_kind"] ?? null,
     editedAt: date(wire["edited_at"]),
     deletedAt: date(wire["deleted_at"]),
   };

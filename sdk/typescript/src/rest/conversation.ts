@@ -26,6 +26,9 @@ export class RestConversation implements ConversationTransport {
       messages: list(wire["messages"], toFound),
       nextCursor: wire["next_cursor"] ?? null,
       completeThrough: date(wire["complete_through"]),
+      completeFrom: date(wire["complete_from"]),
+      messagesLeft: wire["messages_left"] ?? 0,
+      intentsNotIndexed: wire["intents_not_indexed"] ?? 0,
       bounded: wire["bounded"] ?? false,
     };
   }

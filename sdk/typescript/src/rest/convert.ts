@@ -1,7 +1,18 @@
 import type { GrantedLease } from "../transport.js";
-import { saysFailure, type AgentRecord, type Channel, type Intent, type JsonObject, type Message, type MessageType } from "../types.js";
+import {
+  saysFailure,
+  type AgentRecord,
+  type Channel,
+  type Intent,
+  type JsonObject,
+  type Message,
+  type MessageType,
+  type Reach,
+  type ReachPath,
+} from "../types.js";
+import type { Concern, ConcernPage } from "../concerns.js";
 import { toConversation } from "./conversation-convert.js";
-import { date, object, requiredDate } from "./wire.js";
+import { date, list, object, requiredDate } from "./wire.js";
 
 export function toGrantedLease(value: unknown): GrantedLease {
   const wire = object(value);
@@ -47,6 +58,7 @@ export function toChannel(value: unknown): Channel {
       maxMessages: wire["options"]?.["max_messages"] ?? 1000,
       history: wire["options"]?.["history"] ?? "all",
       turnBudget: wire["options"]?.["turn_budget"] ?? 20,
+      conversationBudget: wire["options"]?.["conversation_budget"] ?? null,
     },
     status: wire["status"],
     createdAt: requiredDate(wire["created_at"]),
@@ -86,5 +98,46 @@ export function toAgent(value: unknown): AgentRecord {
     capabilities: wire["capabilities"] ?? [],
     registeredAt: requiredDate(wire["registered_at"]),
     lastHeartbeatAt: wire["last_heartbeat_at"] ? requiredDate(wire["last_heartbeat_at"]) : null,
+  };
+}
+
+export function toReach(value: unknown): Reach {
+  const wire = object(value);
+  const { level, waiting } = wire;
+  return {
+    agentId: wire["agent_id"],
+    level,
+    paths: list(wire["paths"], toReachPath),
+    lastHeardAt: date(wire["last_heard_at"]),
+    lastOfferedAt: date(wire["last_offered_at"]),
+    lastSurfacedAt: date(wire["last_surfaced_at"]),
+    surfacesInMs: wire["surfaces_in_ms"] ?? null,
+    waiting: waiting ? { count: waiting["count"], oldestAt: date(waiting["oldest_at"]) } : null,
+  };
+}
+
+function toReachPath(value: unknown): ReachPath {
+  const wire = object(value);
+  return { kind: wire["kind"], since: requiredDate(wire["since"]), provenAt: date(wire["proven_at"]) };
+}
+
+export function toConcernPage(value: unknown): ConcernPage {
+  const wire = object(value);
+  return { concerns: list(wire["concerns"], toConcern), nextCursor: wire["next_cursor"] ?? null };
+}
+
+function toConcern(value: unknown): Concern {
+  const wire = object(value);
+  return {
+    id: wire["id"],
+    kind: wire["kind"],
+    since: requiredDate(wire["since"]),
+    intentId: wire["intent_id"] ?? null,
+    channelId: wire["channel_id"] ?? null,
+    messageId: wire["message_id"] ?? null,
+    agentId: wire["agent_id"] ?? null,
+    subscriptionId: wire["subscription_id"] ?? null,
+    summary: wire["summary"],
+    actions: wire["actions"],
   };
 }

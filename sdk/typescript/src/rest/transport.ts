@@ -20,11 +20,12 @@ import type {
   SendRequest,
   Transport,
 } from "../transport.js";
-import type { AgentPage, AgentRecord, Channel, Intent, IntentPage, IntentStatus, Message } from "../types.js";
+import type { ConcernFilters, ConcernPage } from "../concerns.js";
+import type { AgentPage, AgentRecord, Channel, Intent, IntentPage, IntentStatus, Message, Reach } from "../types.js";
 import { path, type Call, type Page } from "./call.js";
 import { RestConversation } from "./conversation.js";
 import { bodyOf } from "./conversation-convert.js";
-import { toAgent, toChannel, toGrantedLease, toIntent, toMessage } from "./convert.js";
+import { toAgent, toChannel, toConcernPage, toGrantedLease, toIntent, toMessage, toReach } from "./convert.js";
 import { fetchError, problemError } from "./failure.js";
 import { readStream } from "./stream.js";
 import { list } from "./wire.js";
@@ -47,12 +48,19 @@ export class RestTransport implements Transport {
   }
 
   async createChannel(request: CreateChannelRequest, attempt: Attempt): Promise<Channel> {
-    const { audit, ttlSeconds, maxMessages, history, turnBudget } = request.options;
+    const { audit, ttlSeconds, maxMessages, history, turnBudget, conversationBudget } = request.options;
     const body = {
       name: request.name,
       members: request.members,
       member_policy: request.memberPolicy,
-      options: { audit, ttl_seconds: ttlSeconds, max_messages: maxMessages, history, turn_budget: turnBudget },
+      options: {
+        audit,
+        ttl_seconds: ttlSeconds,
+        max_messages: maxMessages,
+        history,
+        turn_budget: turnBudget,
+        conversation_budget: conversationBudget,
+      },
       task_id: request.taskId,
       dictatable: request.dictatable,
     };
@@ -142,9 +150,10 @@ export class RestTransport implements Transport {
     waitSeconds: number,
     minResponses: number,
     attempt: Attempt,
+    heedsNo?: boolean,
   ): Promise<Message[]> {
     const place = path`channels/${channelId}/messages/${messageId}/responses`;
-    const query = { wait_seconds: waitSeconds, min_responses: minResponses };
+    const query = { wait_seconds: waitSeconds, min_responses: minResponses, explain: heedsNo ? "true" : undefined };
     return list(await this.#call(attempt, { method: "GET", path: place, query }), toMessage);
   }
 
@@ -199,6 +208,15 @@ export class RestTransport implements Transport {
 
   async getAgent(agentId: string, attempt: Attempt): Promise<AgentRecord> {
     return toAgent(await this.#call(attempt, { method: "GET", path: path`agents/${agentId}` }));
+  }
+
+  async getReach(agentId: string, attempt: Attempt): Promise<Reach> {
+    return toReach(await this.#call(attempt, { method: "GET", path: path`agents/${agentId}/reach` }));
+  }
+
+  async listConcerns({ kind, intentId, agentId, limit, cursor }: ConcernFilters, attempt: Attempt): Promise<ConcernPage> {
+    const query = { kind, intent_id: intentId, agent_id: agentId, limit, cursor };
+    return toConcernPage(await this.#call(attempt, { method: "GET", path: "concerns", query }));
   }
 
   async getIntent(intentId: string, attempt: Attempt): Promise<Intent> {

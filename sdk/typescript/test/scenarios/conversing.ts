@@ -48,6 +48,15 @@ export const conversing: Record<string, Step> = {
   obligations: step(["side"], async ({ play, as, fields }) =>
     play.client(as).listObligations(play.names.own(as!), fields["side"]),
   ),
+  concerns: step(["kind", "count"], async ({ play, as, fields }) => {
+    for (;;) {
+      const { concerns } = await play.client(as).concerns({ kind: fields["kind"] });
+      if (concerns.length === fields["count"]) {
+        return concerns;
+      }
+      await setTimeout(interval);
+    }
+  }),
   claim: step(["channel", "message"], async ({ play, as, fields, saveAs }) => {
     const { claim, held } = await HeldInBackground.take(await play.handle(as, fields["channel"]), fields["message"]);
     play.claims.set(saveAs!, held);

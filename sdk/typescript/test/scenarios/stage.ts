@@ -5,6 +5,7 @@ import { AgentService, AgentStatus } from "../../src/generated/openintent/v1/age
 import { ChannelService } from "../../src/generated/openintent/v1/channels_pb.js";
 import { Permission } from "../../src/generated/openintent/v1/common_pb.js";
 import { MessageService } from "../../src/generated/openintent/v1/messages_pb.js";
+import { ReachLevel, ReachService } from "../../src/generated/openintent/v1/reach_pb.js";
 import type { Client } from "../../src/client.js";
 import { OpenIntentClient } from "../../src/index.js";
 import { OpenIntentClient as RestClient } from "../../src/rest.js";
@@ -12,6 +13,9 @@ import type { Values } from "./scenario.js";
 
 /** Which of its two transports the package is tried with. */
 export type Face = "grpc" | "rest";
+
+/** Whether all calls over gRPC go over exchanges, as far as these carry them. The tests of the Go SDK read the same variable. */
+const overExchanges = Boolean(process.env["OPENINTENT_TEST_EXCHANGES"]);
 
 /** The servers that the test's environment names. */
 export class Stage {
@@ -28,8 +32,8 @@ export class Stage {
     return new OpenIntentClient({ ...this.connection(replica), agentId });
   }
 
-  connection(replica = 1): { server: string; apiKey: string } {
-    return { server: this.#servers[replica - 1]!, apiKey: this.#apiKey };
+  connection(replica = 1): { server: string; apiKey: string; alwaysExchanges: boolean } {
+    return { server: this.#servers[replica - 1]!, apiKey: this.#apiKey, alwaysExchanges: overExchanges };
   }
 
   /** Tells the control to do something with the first replica. */
@@ -67,13 +71,22 @@ export class Stage {
     return { status: AgentStatus[status].toLowerCase(), statusNote: statusNote ?? null };
   }
 
+  /** Probes an agent. Returns its level and which kinds of path confirmed the probe. */
+  async probe(agentId: string, prober: string | undefined): Promise<{ level: string; confirmed: string[] }> {
+    const { reach, paths } = await this.#service(ReachService, prober).probeAgent({ agentId });
+    const confirmed = paths.flatMap(({ kind, confirmedAt }) => (confirmedAt === undefined ? [] : [kind]));
+    return { level: ReachLevel[reach!.level].toLowerCase(), confirmed };
+  }
+
   /** Takes an agent out of service without asking its processes. */
   async deregister(agentId: string): Promise<void> {
     await this.#service(AgentService).deregisterAgent({ agentId });
   }
 
   /** A client of a service, as an agent or the operator, for what the package does not offer. */
-  #service<S extends typeof AccessService | typeof AgentService | typeof ChannelService | typeof MessageService>(
+  #service<
+    S extends typeof AccessService | typeof AgentService | typeof ChannelService | typeof MessageService | typeof ReachService,
+  >(
     service: S,
     agentId?: string,
   ): ServiceClient<S> {

@@ -8,8 +8,9 @@ import { checkAgent, type AgentFile, type Values } from "./scenario.js";
 import { step, type Step } from "./step.js";
 
 function channelOptions({ members, member_policy, options }: Values): CreateChannelOptions {
-  const { audit, ttl_seconds: ttlSeconds, max_messages: maxMessages, turn_budget: turnBudget } = options ?? {};
-  return { members, memberPolicy: member_policy, options: { audit, ttlSeconds, maxMessages, turnBudget } };
+  const { audit, ttl_seconds: ttlSeconds, max_messages: maxMessages } = options ?? {};
+  const { turn_budget: turnBudget, conversation_budget: conversationBudget } = options ?? {};
+  return { members, memberPolicy: member_policy, options: { audit, ttlSeconds, maxMessages, turnBudget, conversationBudget } };
 }
 
 const channelFields = ["channel", "members", "member_policy", "options"];
@@ -148,6 +149,18 @@ export const steps: Record<string, Step> = {
       await setTimeout(interval);
     }
   }),
+  reach: step(["agent", "level"], async ({ play, as, fields }) => {
+    for (;;) {
+      const { agentId, level, paths, waiting } = await play.client(as).reach(fields["agent"]);
+      if (level === fields["level"]) {
+        return { agentId, level, paths: paths.map(({ kind }) => kind), waiting: waiting && waiting.count };
+      }
+      await setTimeout(interval);
+    }
+  }),
+  probe: step(["agent"], ({ play, as, fields }) =>
+    play.stage.probe(fields["agent"], as === undefined ? undefined : play.names.own(as)),
+  ),
   release: step(["gate"], async ({ play, fields }) => {
     play.cast.release(fields["gate"]);
     return null;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ChannelClosedError, errorFrom, MessageTimeoutError, PayloadError, RemoteError, RemotePayloadError, UnavailableError } from "../../src/errors.js";
+import { ChannelClosedError, DeclinedError, errorFrom, MessageDeletedError, MessageTimeoutError, PayloadError, RemoteError, RemotePayloadError, UnavailableError } from "../../src/errors.js";
 import { notConnected } from "../../src/server-away.js";
 import type { AskAllOptions } from "../../src/asking.js";
-import type { AskRequest } from "../../src/transport.js";
+import type { AskRequest, Transport } from "../../src/transport.js";
 import { channel, fakeClient, FakeClock, lost, message } from "./fakes.js";
 
 const response = (id: string): ReturnType<typeof message> =>
@@ -166,12 +166,36 @@ test("a resumed question tells a closed channel from a wait that ran out", async
       awaitResponses: async () => [],
       getChannel: async () => channel("c", fields),
       getMessage: async () => message("msg_q", { messageType: "request", expiresAt }),
+      conversation: { listReactions: async () => [] } as unknown as Transport["conversation"],
     }).resumeAsk("chan_1", "msg_q", { timeout: 1 });
   const named = (kind: unknown) => (error: unknown) =>
     error instanceof (kind as typeof MessageTimeoutError) && error.messageId === "msg_q";
   await assert.rejects(resume({}), named(MessageTimeoutError));
   await assert.rejects(resume({ status: "closed", closedAt: new Date(4_000) }), named(ChannelClosedError));
   await assert.rejects(resume({ status: "closed", closedAt: new Date(6_000) }), named(MessageTimeoutError));
+});
+
+test("a resumed question says that it was declined, with the note of whom it was for, or withdrawn", async () => {
+  const heeded: (boolean | undefined)[] = [];
+  const no = { agentId: "bob", isHuman: false, signal: "declined", createdAt: new Date(0) };
+  const resume = (reactions: object[], fields: Partial<ReturnType<typeof message>> = {}, status: "open" | "closed" = "open") =>
+    fakeClient({
+      async awaitResponses(_channel, _message, _wait, _wanted, _attempt, heedsNo) {
+        heeded.push(heedsNo);
+        return [];
+      },
+      getChannel: async () => channel("c", { status, closedAt: status === "closed" ? new Date(1_000) : null }),
+      getMessage: async () => message("msg_q", { messageType: "request", to: "bob", ...fields }),
+      conversation: { listReactions: async () => reactions } as unknown as Transport["conversation"],
+    }).resumeAsk("chan_1", "msg_q", { timeout: 1 });
+  const refusal = { constructor: DeclinedError, code: "FAILED_PRECONDITION", reason: "DECLINED", messageId: "msg_q" };
+  await assert.rejects(resume([{ ...no, note: "I only write" }]), { ...refusal, note: "I only write" });
+  await assert.rejects(resume([{ ...no, note: null }]), { ...refusal, note: null });
+  await assert.rejects(resume([{ ...no, agentId: "eve" }]), MessageTimeoutError, "somebody else's no is none");
+  await assert.rejects(resume([{ ...no, signal: "seen" }]), MessageTimeoutError);
+  await assert.rejects(resume([{ ...no, note: "late" }], {}, "closed"), ChannelClosedError);
+  await assert.rejects(resume([], { deletedAt: new Date(1) }), { constructor: MessageDeletedError, reason: "MESSAGE_DELETED", messageId: "msg_q" });
+  assert.ok(heeded.every(Boolean), "the wait ends at a no");
 });
 
 test("a resumed question waits longer than the server does in one call, and its errors name it", async () => {

@@ -67,7 +67,7 @@ test("a channel is found again when the answer to its creation was lost, but not
       listChannels: async () => [there],
     }).createChannel("intent", "talk", { members: ["a"], memberPolicy: "explicit", options: { audit: true } });
   };
-  const options = { audit: true, ttlSeconds: null, maxMessages: 1000, history: "all" as const, turnBudget: 20 };
+  const options = { audit: true, ttlSeconds: null, maxMessages: 1000, history: "all" as const, turnBudget: 20, conversationBudget: null };
   const ours = channel("talk", { members: ["a"], memberPolicy: "explicit", options });
   assert.equal((await create(ours)).id, ours.id);
   for (const theirs of [{ address: "VK47" }, { createdBy: "another" }, { members: ["b"] }, { options: { ...options, audit: false } }]) {

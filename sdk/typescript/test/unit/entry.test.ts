@@ -15,7 +15,7 @@ function modulesOf(entry: string): { files: Set<string>; foreign: Set<string> } 
       continue;
     }
     files.add(url.href);
-    const imports = readFileSync(url, "utf8").matchAll(/(?:from|import)\s*\(?\s*["']([^"']+)["']/g);
+    const imports = readFileSync(url, "utf8").matchAll(/\b(?:from|import)\s*\(?\s*["']([^"']+)["']/g);
     for (const [, name] of imports) {
       if (name!.startsWith(".")) {
         queue.push(new URL(name!, url));

@@ -112,6 +112,19 @@ test("a problem document is read as the same error", () => {
   assert.ok(errors.isRetryable(problemError(409, { code: "ABORTED", reason: "ABORTED" }, null)));
 });
 
+test("a timeout says how the agent is reached", () => {
+  const facts = { reach: "none", last_heard_at: "2026-11-29T09:14:02.350000Z" };
+  const entries = Object.entries(facts).map(([name, value]) => text(text(new BinaryWriter(), 1, name), 2, value));
+  const info = entries.reduce((writer, entry) => inner(writer, 3, entry), text(new BinaryWriter(), 1, "MESSAGE_TIMEOUT"));
+  const thrown = new ConnectError("it ran out", Code.DeadlineExceeded, { "grpc-status": "4" });
+  thrown.details = [{ type: "google.rpc.ErrorInfo", value: info.finish() }];
+  const problem = { status: 408, detail: "it ran out", code: "DEADLINE_EXCEEDED", reason: "MESSAGE_TIMEOUT", ...facts };
+  for (const made of [grpcError(thrown, signal), problemError(408, problem, null)]) {
+    assert.ok(made instanceof errors.MessageTimeoutError);
+    assert.deepEqual(made.metadata, facts);
+  }
+});
+
 test("a deadline that passed without a reason is a server that did not answer, not a wait for responses that ran out", () => {
   const said = new ConnectError("The call's deadline passed.", Code.DeadlineExceeded, { "grpc-status": "4" });
   const own = new ConnectError("the operation timed out", Code.DeadlineExceeded);

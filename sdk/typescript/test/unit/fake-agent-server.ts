@@ -22,6 +22,7 @@ export function fakeServer(methods: Partial<AgentServer>, told: string[] = []): 
       await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     },
     acknowledge: async () => {},
+    confirm: async () => {},
     surface: async () => {},
     inbox: async () => ({ requests: [], nextCursor: undefined }),
     ...methods,

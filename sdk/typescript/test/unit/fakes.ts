@@ -148,7 +148,7 @@ export function channel(name: string, fields: Partial<Channel> = {}): Channel {
     createdBy: "asker",
     members: [],
     memberPolicy: "intent",
-    options: { audit: false, ttlSeconds: null, maxMessages: 1000, history: "all" as const, turnBudget: 20 },
+    options: { audit: false, ttlSeconds: null, maxMessages: 1000, history: "all" as const, turnBudget: 20, conversationBudget: null },
     status: "open",
     createdAt: new Date(0),
     closedAt: null,

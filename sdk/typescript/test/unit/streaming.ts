@@ -22,6 +22,9 @@ export const delivery = (number: number, id: string, fields: Partial<Message> = 
 /** A server whose streams bring the given deliveries, one stream after the other; the last one makes the agent leave. */
 export class StreamingServer implements AgentServer {
   acknowledged: number[] = [];
+  confirmed: string[] = [];
+  /** What a confirmation does then. */
+  confirming: (attempt: Attempt) => Promise<void> = async () => {};
   opened: string[] = [];
   subscriptions = 0;
   /** The subscription that is there before the agent makes one. */
@@ -84,6 +87,10 @@ export class StreamingServer implements AgentServer {
 
   async acknowledge(_id: string, numbers: readonly number[]): Promise<void> {
     this.acknowledged.push(...numbers);
+  }
+  async confirm(probeId: string, attempt: Attempt): Promise<void> {
+    this.confirmed.push(probeId);
+    await this.confirming(attempt);
   }
   /** Makes the agent leave once it has got everything, and everything that follows has happened. */
   #leaveOnceGiven(): void {

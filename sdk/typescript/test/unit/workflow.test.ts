@@ -16,6 +16,7 @@ channels:
     audit: true
     ttl_seconds: 60
     turn_budget: 0
+    conversation_budget: 30
     task_id: task_1
   progress:
   again:
@@ -47,6 +48,7 @@ test("channels and handlers are read, and the rest is ignored", async () => {
     maxMessages: null,
     history: "all",
     turnBudget: 0,
+    conversationBudget: 30,
     taskId: "task_1",
   });
   assert.equal(channels["again"]?.audit, true);
@@ -58,6 +60,7 @@ test("channels and handlers are read, and the rest is ignored", async () => {
     maxMessages: null,
     history: "all",
     turnBudget: null,
+    conversationBudget: null,
     taskId: null,
   });
   assert.deepEqual(agents["research-agent"]?.onMessage, [

@@ -3,6 +3,7 @@ import datetime
 from google.protobuf import empty_pb2 as _empty_pb2
 from google.protobuf import struct_pb2 as _struct_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from openintent_channels._generated import reach_pb2 as _reach_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -48,7 +49,7 @@ class HeartbeatConfig(_message.Message):
     def __init__(self, interval_seconds: _Optional[int] = ..., unhealthy_after_seconds: _Optional[int] = ..., dead_after_seconds: _Optional[int] = ...) -> None: ...
 
 class Agent(_message.Message):
-    __slots__ = ("agent_id", "role_id", "name", "capabilities", "capacity", "status", "endpoint", "heartbeat_config", "metadata", "registered_at", "last_heartbeat_at", "drain_timeout_seconds", "version", "status_note", "silent_since", "presumed_dead_at", "presence_reason")
+    __slots__ = ("agent_id", "role_id", "name", "capabilities", "capacity", "status", "endpoint", "heartbeat_config", "metadata", "registered_at", "last_heartbeat_at", "drain_timeout_seconds", "version", "status_note", "silent_since", "presumed_dead_at", "presence_reason", "reach")
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     ROLE_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -66,6 +67,7 @@ class Agent(_message.Message):
     SILENT_SINCE_FIELD_NUMBER: _ClassVar[int]
     PRESUMED_DEAD_AT_FIELD_NUMBER: _ClassVar[int]
     PRESENCE_REASON_FIELD_NUMBER: _ClassVar[int]
+    REACH_FIELD_NUMBER: _ClassVar[int]
     agent_id: str
     role_id: str
     name: str
@@ -83,7 +85,8 @@ class Agent(_message.Message):
     silent_since: _timestamp_pb2.Timestamp
     presumed_dead_at: _timestamp_pb2.Timestamp
     presence_reason: str
-    def __init__(self, agent_id: _Optional[str] = ..., role_id: _Optional[str] = ..., name: _Optional[str] = ..., capabilities: _Optional[_Iterable[str]] = ..., capacity: _Optional[_Union[AgentCapacity, _Mapping]] = ..., status: _Optional[_Union[AgentStatus, str]] = ..., endpoint: _Optional[str] = ..., heartbeat_config: _Optional[_Union[HeartbeatConfig, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., registered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_heartbeat_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., drain_timeout_seconds: _Optional[int] = ..., version: _Optional[int] = ..., status_note: _Optional[str] = ..., silent_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., presumed_dead_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., presence_reason: _Optional[str] = ...) -> None: ...
+    reach: _reach_pb2.Reach
+    def __init__(self, agent_id: _Optional[str] = ..., role_id: _Optional[str] = ..., name: _Optional[str] = ..., capabilities: _Optional[_Iterable[str]] = ..., capacity: _Optional[_Union[AgentCapacity, _Mapping]] = ..., status: _Optional[_Union[AgentStatus, str]] = ..., endpoint: _Optional[str] = ..., heartbeat_config: _Optional[_Union[HeartbeatConfig, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., registered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_heartbeat_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., drain_timeout_seconds: _Optional[int] = ..., version: _Optional[int] = ..., status_note: _Optional[str] = ..., silent_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., presumed_dead_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., presence_reason: _Optional[str] = ..., reach: _Optional[_Union[_reach_pb2.Reach, _Mapping]] = ...) -> None: ...
 
 class WhoAmIRequest(_message.Message):
     __slots__ = ()
@@ -136,26 +139,30 @@ class RegisterAgentRequest(_message.Message):
     def __init__(self, agent_id: _Optional[str] = ..., role_id: _Optional[str] = ..., name: _Optional[str] = ..., capabilities: _Optional[_Iterable[str]] = ..., capacity: _Optional[_Union[AgentCapacity, _Mapping]] = ..., status: _Optional[_Union[AgentStatus, str]] = ..., endpoint: _Optional[str] = ..., heartbeat_config: _Optional[_Union[HeartbeatConfig, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., drain_timeout_seconds: _Optional[int] = ..., takes_part_in: _Optional[str] = ...) -> None: ...
 
 class GetAgentRequest(_message.Message):
-    __slots__ = ("agent_id",)
+    __slots__ = ("agent_id", "include")
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_FIELD_NUMBER: _ClassVar[int]
     agent_id: str
-    def __init__(self, agent_id: _Optional[str] = ...) -> None: ...
+    include: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, agent_id: _Optional[str] = ..., include: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ListAgentsRequest(_message.Message):
-    __slots__ = ("status", "role_id", "capabilities", "min_available_capacity", "limit", "cursor")
+    __slots__ = ("status", "role_id", "capabilities", "min_available_capacity", "limit", "cursor", "include")
     STATUS_FIELD_NUMBER: _ClassVar[int]
     ROLE_ID_FIELD_NUMBER: _ClassVar[int]
     CAPABILITIES_FIELD_NUMBER: _ClassVar[int]
     MIN_AVAILABLE_CAPACITY_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_FIELD_NUMBER: _ClassVar[int]
     status: AgentStatus
     role_id: str
     capabilities: _containers.RepeatedScalarFieldContainer[str]
     min_available_capacity: int
     limit: int
     cursor: str
-    def __init__(self, status: _Optional[_Union[AgentStatus, str]] = ..., role_id: _Optional[str] = ..., capabilities: _Optional[_Iterable[str]] = ..., min_available_capacity: _Optional[int] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+    include: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, status: _Optional[_Union[AgentStatus, str]] = ..., role_id: _Optional[str] = ..., capabilities: _Optional[_Iterable[str]] = ..., min_available_capacity: _Optional[int] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ..., include: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ListAgentsResponse(_message.Message):
     __slots__ = ("agents", "total", "next_cursor", "total_bounded")

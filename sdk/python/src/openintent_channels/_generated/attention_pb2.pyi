@@ -206,6 +206,20 @@ class MarkSurfacedResponse(_message.Message):
     messages: _containers.RepeatedCompositeFieldContainer[SurfacedMessage]
     def __init__(self, messages: _Optional[_Iterable[_Union[SurfacedMessage, _Mapping]]] = ...) -> None: ...
 
+class HandOverRequest(_message.Message):
+    __slots__ = ("agent_id", "message_ids")
+    AGENT_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_IDS_FIELD_NUMBER: _ClassVar[int]
+    agent_id: str
+    message_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, agent_id: _Optional[str] = ..., message_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class HandOverResponse(_message.Message):
+    __slots__ = ("message_ids",)
+    MESSAGE_IDS_FIELD_NUMBER: _ClassVar[int]
+    message_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, message_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
 class SurfacedMessage(_message.Message):
     __slots__ = ("message_id", "surfaced_at")
     MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]

@@ -26,41 +26,41 @@ from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mas
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1copenintent/v1/channels.proto\x12\ropenintent.v1\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa4\x02\n\x0e\x43hannelOptions\x12\x19\n\x05\x61udit\x18\x01 \x01(\x08H\x00R\x05\x61udit\x88\x01\x01\x12$\n\x0bttl_seconds\x18\x02 \x01(\x03H\x01R\nttlSeconds\x88\x01\x01\x12&\n\x0cmax_messages\x18\x03 \x01(\x03H\x02R\x0bmaxMessages\x88\x01\x01\x12<\n\x07history\x18\x04 \x01(\x0e\x32\x1d.openintent.v1.ChannelHistoryH\x03R\x07history\x88\x01\x01\x12$\n\x0bturn_budget\x18\x05 \x01(\x03H\x04R\nturnBudget\x88\x01\x01\x42\x08\n\x06_auditB\x0e\n\x0c_ttl_secondsB\x0f\n\r_max_messagesB\n\n\x08_historyB\x0e\n\x0c_turn_budget\"\xe6\x04\n\x07\x43hannel\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n\tintent_id\x18\x02 \x01(\tR\x08intentId\x12\x1c\n\x07task_id\x18\x03 \x01(\tH\x00R\x06taskId\x88\x01\x01\x12\x12\n\x04name\x18\x04 \x01(\tR\x04name\x12\x1d\n\ncreated_by\x18\x05 \x01(\tR\tcreatedBy\x12\x18\n\x07members\x18\x06 \x03(\tR\x07members\x12@\n\rmember_policy\x18\x07 \x01(\x0e\x32\x1b.openintent.v1.MemberPolicyR\x0cmemberPolicy\x12\x37\n\x07options\x18\x08 \x01(\x0b\x32\x1d.openintent.v1.ChannelOptionsR\x07options\x12\x34\n\x06status\x18\t \x01(\x0e\x32\x1c.openintent.v1.ChannelStatusR\x06status\x12\x39\n\ncreated_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x37\n\tclosed_at\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x08\x63losedAt\x12#\n\rmessage_count\x18\x0c \x01(\x03R\x0cmessageCount\x12\x42\n\x0flast_message_at\x18\r \x01(\x0b\x32\x1a.google.protobuf.TimestampR\rlastMessageAt\x12\x1d\n\x07\x61\x64\x64ress\x18\x0e \x01(\tH\x01R\x07\x61\x64\x64ress\x88\x01\x01\x42\n\n\x08_task_idB\n\n\x08_address\"\xf0\x02\n\x14\x43reateChannelRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n\x07members\x18\x03 \x03(\tR\x07members\x12\x45\n\rmember_policy\x18\x04 \x01(\x0e\x32\x1b.openintent.v1.MemberPolicyH\x00R\x0cmemberPolicy\x88\x01\x01\x12\x37\n\x07options\x18\x05 \x01(\x0b\x32\x1d.openintent.v1.ChannelOptionsR\x07options\x12\x1c\n\x07task_id\x18\x06 \x01(\tH\x01R\x06taskId\x88\x01\x01\x12\"\n\ncreated_by\x18\x07 \x01(\tH\x02R\tcreatedBy\x88\x01\x01\x12\x1e\n\ndictatable\x18\x08 \x01(\x08R\ndictatableB\x10\n\x0e_member_policyB\n\n\x08_task_idB\r\n\x0b_created_by\"\xc5\x01\n\x13ListChannelsRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12\x39\n\x06status\x18\x02 \x01(\x0e\x32\x1c.openintent.v1.ChannelStatusH\x00R\x06status\x88\x01\x01\x12\x19\n\x05limit\x18\x03 \x01(\x05H\x01R\x05limit\x88\x01\x01\x12\x1b\n\x06\x63ursor\x18\x04 \x01(\tH\x02R\x06\x63ursor\x88\x01\x01\x42\t\n\x07_statusB\x08\n\x06_limitB\t\n\x07_cursor\"\x80\x01\n\x14ListChannelsResponse\x12\x32\n\x08\x63hannels\x18\x01 \x03(\x0b\x32\x16.openintent.v1.ChannelR\x08\x63hannels\x12$\n\x0bnext_cursor\x18\x02 \x01(\tH\x00R\nnextCursor\x88\x01\x01\x42\x0e\n\x0c_next_cursor\"]\n\x11GetChannelRequest\x12\x1d\n\nchannel_id\x18\x01 \x01(\tR\tchannelId\x12\x1d\n\x07\x61\x64\x64ress\x18\x02 \x01(\tH\x00R\x07\x61\x64\x64ress\x88\x01\x01\x42\n\n\x08_address\"\x85\x01\n\x14UpdateChannelRequest\x12\x30\n\x07\x63hannel\x18\x01 \x01(\x0b\x32\x16.openintent.v1.ChannelR\x07\x63hannel\x12;\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMaskR\nupdateMask\"S\n\x18\x41\x64\x64\x43hannelMembersRequest\x12\x1d\n\nchannel_id\x18\x01 \x01(\tR\tchannelId\x12\x18\n\x07members\x18\x02 \x03(\tR\x07members\"V\n\x1aRemoveChannelMemberRequest\x12\x1d\n\nchannel_id\x18\x01 \x01(\tR\tchannelId\x12\x19\n\x08\x61gent_id\x18\x02 \x01(\tR\x07\x61gentId\"5\n\x14\x44\x65leteChannelRequest\x12\x1d\n\nchannel_id\x18\x01 \x01(\tR\tchannelId\"l\n\x15\x44\x65leteChannelResponse\x12\x34\n\x06status\x18\x01 \x01(\x0e\x32\x1c.openintent.v1.ChannelStatusR\x06status\x12\x1d\n\nchannel_id\x18\x02 \x01(\tR\tchannelId*c\n\x0cMemberPolicy\x12\x1d\n\x19MEMBER_POLICY_UNSPECIFIED\x10\x00\x12\x1a\n\x16MEMBER_POLICY_EXPLICIT\x10\x01\x12\x18\n\x14MEMBER_POLICY_INTENT\x10\x02*i\n\x0e\x43hannelHistory\x12\x1f\n\x1b\x43HANNEL_HISTORY_UNSPECIFIED\x10\x00\x12\x17\n\x13\x43HANNEL_HISTORY_ALL\x10\x01\x12\x1d\n\x19\x43HANNEL_HISTORY_FROM_JOIN\x10\x02*c\n\rChannelStatus\x12\x1e\n\x1a\x43HANNEL_STATUS_UNSPECIFIED\x10\x00\x12\x17\n\x13\x43HANNEL_STATUS_OPEN\x10\x01\x12\x19\n\x15\x43HANNEL_STATUS_CLOSED\x10\x02\x32\xd9\x04\n\x0e\x43hannelService\x12L\n\rCreateChannel\x12#.openintent.v1.CreateChannelRequest\x1a\x16.openintent.v1.Channel\x12W\n\x0cListChannels\x12\".openintent.v1.ListChannelsRequest\x1a#.openintent.v1.ListChannelsResponse\x12\x46\n\nGetChannel\x12 .openintent.v1.GetChannelRequest\x1a\x16.openintent.v1.Channel\x12L\n\rUpdateChannel\x12#.openintent.v1.UpdateChannelRequest\x1a\x16.openintent.v1.Channel\x12T\n\x11\x41\x64\x64\x43hannelMembers\x12\'.openintent.v1.AddChannelMembersRequest\x1a\x16.openintent.v1.Channel\x12X\n\x13RemoveChannelMember\x12).openintent.v1.RemoveChannelMemberRequest\x1a\x16.openintent.v1.Channel\x12Z\n\rDeleteChannel\x12#.openintent.v1.DeleteChannelRequest\x1a$.openintent.v1.DeleteChannelResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1copenintent/v1/channels.proto\x12\ropenintent.v1\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf2\x02\n\x0e\x43hannelOptions\x12\x19\n\x05\x61udit\x18\x01 \x01(\x08H\x00R\x05\x61udit\x88\x01\x01\x12$\n\x0bttl_seconds\x18\x02 \x01(\x03H\x01R\nttlSeconds\x88\x01\x01\x12&\n\x0cmax_messages\x18\x03 \x01(\x03H\x02R\x0bmaxMessages\x88\x01\x01\x12<\n\x07history\x18\x04 \x01(\x0e\x32\x1d.openintent.v1.ChannelHistoryH\x03R\x07history\x88\x01\x01\x12$\n\x0bturn_budget\x18\x05 \x01(\x03H\x04R\nturnBudget\x88\x01\x01\x12\x34\n\x13\x63onversation_budget\x18\x06 \x01(\x03H\x05R\x12\x63onversationBudget\x88\x01\x01\x42\x08\n\x06_auditB\x0e\n\x0c_ttl_secondsB\x0f\n\r_max_messagesB\n\n\x08_historyB\x0e\n\x0c_turn_budgetB\x16\n\x14_conversation_budget\"\xe6\x04\n\x07\x43hannel\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n\tintent_id\x18\x02 \x01(\tR\x08intentId\x12\x1c\n\x07task_id\x18\x03 \x01(\tH\x00R\x06taskId\x88\x01\x01\x12\x12\n\x04name\x18\x04 \x01(\tR\x04name\x12\x1d\n\ncreated_by\x18\x05 \x01(\tR\tcreatedBy\x12\x18\n\x07members\x18\x06 \x03(\tR\x07members\x12@\n\rmember_policy\x18\x07 \x01(\x0e\x32\x1b.openintent.v1.MemberPolicyR\x0cmemberPolicy\x12\x37\n\x07options\x18\x08 \x01(\x0b\x32\x1d.openintent.v1.ChannelOptionsR\x07options\x12\x34\n\x06status\x18\t \x01(\x0e\x32\x1c.openintent.v1.ChannelStatusR\x06status\x12\x39\n\ncreated_at\x18\n \x01(\x0b\x32\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x37\n\tclosed_at\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x08\x63losedAt\x12#\n\rmessage_count\x18\x0c \x01(\x03R\x0cmessageCount\x12\x42\n\x0flast_message_at\x18\r \x01(\x0b\x32\x1a.google.protobuf.TimestampR\rlastMessageAt\x12\x1d\n\x07\x61\x64\x64ress\x18\x0e \x01(\tH\x01R\x07\x61\x64\x64ress\x88\x01\x01\x42\n\n\x08_task_idB\n\n\x08_address\"\xf0\x02\n\x14\x43reateChannelRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n\x07members\x18\x03 \x03(\tR\x07members\x12\x45\n\rmember_policy\x18\x04 \x01(\x0e\x32\x1b.openintent.v1.MemberPolicyH\x00R\x0cmemberPolicy\x88\x01\x01\x12\x37\n\x07options\x18\x05 \x01(\x0b\x32\x1d.openintent.v1.ChannelOptionsR\x07options\x12\x1c\n\x07task_id\x18\x06 \x01(\tH\x01R\x06taskId\x88\x01\x01\x12\"\n\ncreated_by\x18\x07 \x01(\tH\x02R\tcreatedBy\x88\x01\x01\x12\x1e\n\ndictatable\x18\x08 \x01(\x08R\ndictatableB\x10\n\x0e_member_policyB\n\n\x08_task_idB\r\n\x0b_created_by\"\xc5\x01\n\x13ListChannelsRequest\x12\x1b\n\tintent_id\x18\x01 \x01(\tR\x08intentId\x12\x39\n\x06status\x18\x02 \x01(\x0e\x32\x1c.openintent.v1.ChannelStatusH\x00R\x06status\x88\x01\x01\x12\x19\n\x05limit\x18\x03 \x01(\x05H\x01R\x05limit\x88\x01\x01\x12\x1b\n\x06\x63ursor\x18\x04 \x01(\tH\x02R\x06\x63ursor\x88\x01\x01\x42\t\n\x07_statusB\x08\n\x06_limitB\t\n\x07_cursor\"\x80\x01\n\x14ListChannelsResponse\x12\x32\n\x08\x63hannels\x18\x01 \x03(\x0b\x32\x16.openintent.v1.ChannelR\x08\x63hannels\x12$\n\x0bnext_cursor\x18\x02 \x01(\tH\x00R\nnextCursor\x88\x01\x01\x42\x0e\n\x0c_next_cursor\"]\n\x11GetChannelRequest\x12\x1d\n\nchannel_id\x18\x01 \x01(\tR\tchannelId\x12\x1d\n\x07\x61\x64\x64ress\x18\x02 \x01(\tH\x00R\x07\x61\x64\x64ress\x88\x01\x01\x42\n\n\x08_address\"\x85\x01\n\x14UpdateChannelRequest\x12\x30\n\x07\x63hannel\x18\x01 \x01(\x0b\x32\x16.openintent.v1.ChannelR\x07\x63hannel\x12;\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMaskR\nupdateMask\"S\n\x18\x41\x64\x64\x43hannelMembersRequest\x12\x1d\n\nchannel_id\x18\x01 \x01(\tR\tchannelId\x12\x18\n\x07members\x18\x02 \x03(\tR\x07members\"V\n\x1aRemoveChannelMemberRequest\x12\x1d\n\nchannel_id\x18\x01 \x01(\tR\tchannelId\x12\x19\n\x08\x61gent_id\x18\x02 \x01(\tR\x07\x61gentId\"5\n\x14\x44\x65leteChannelRequest\x12\x1d\n\nchannel_id\x18\x01 \x01(\tR\tchannelId\"l\n\x15\x44\x65leteChannelResponse\x12\x34\n\x06status\x18\x01 \x01(\x0e\x32\x1c.openintent.v1.ChannelStatusR\x06status\x12\x1d\n\nchannel_id\x18\x02 \x01(\tR\tchannelId*c\n\x0cMemberPolicy\x12\x1d\n\x19MEMBER_POLICY_UNSPECIFIED\x10\x00\x12\x1a\n\x16MEMBER_POLICY_EXPLICIT\x10\x01\x12\x18\n\x14MEMBER_POLICY_INTENT\x10\x02*i\n\x0e\x43hannelHistory\x12\x1f\n\x1b\x43HANNEL_HISTORY_UNSPECIFIED\x10\x00\x12\x17\n\x13\x43HANNEL_HISTORY_ALL\x10\x01\x12\x1d\n\x19\x43HANNEL_HISTORY_FROM_JOIN\x10\x02*c\n\rChannelStatus\x12\x1e\n\x1a\x43HANNEL_STATUS_UNSPECIFIED\x10\x00\x12\x17\n\x13\x43HANNEL_STATUS_OPEN\x10\x01\x12\x19\n\x15\x43HANNEL_STATUS_CLOSED\x10\x02\x32\xd9\x04\n\x0e\x43hannelService\x12L\n\rCreateChannel\x12#.openintent.v1.CreateChannelRequest\x1a\x16.openintent.v1.Channel\x12W\n\x0cListChannels\x12\".openintent.v1.ListChannelsRequest\x1a#.openintent.v1.ListChannelsResponse\x12\x46\n\nGetChannel\x12 .openintent.v1.GetChannelRequest\x1a\x16.openintent.v1.Channel\x12L\n\rUpdateChannel\x12#.openintent.v1.UpdateChannelRequest\x1a\x16.openintent.v1.Channel\x12T\n\x11\x41\x64\x64\x43hannelMembers\x12\'.openintent.v1.AddChannelMembersRequest\x1a\x16.openintent.v1.Channel\x12X\n\x13RemoveChannelMember\x12).openintent.v1.RemoveChannelMemberRequest\x1a\x16.openintent.v1.Channel\x12Z\n\rDeleteChannel\x12#.openintent.v1.DeleteChannelRequest\x1a$.openintent.v1.DeleteChannelResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'openintent_channels._generated.channels_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_MEMBERPOLICY']._serialized_start=2297
-  _globals['_MEMBERPOLICY']._serialized_end=2396
-  _globals['_CHANNELHISTORY']._serialized_start=2398
-  _globals['_CHANNELHISTORY']._serialized_end=2503
-  _globals['_CHANNELSTATUS']._serialized_start=2505
-  _globals['_CHANNELSTATUS']._serialized_end=2604
+  _globals['_MEMBERPOLICY']._serialized_start=2375
+  _globals['_MEMBERPOLICY']._serialized_end=2474
+  _globals['_CHANNELHISTORY']._serialized_start=2476
+  _globals['_CHANNELHISTORY']._serialized_end=2581
+  _globals['_CHANNELSTATUS']._serialized_start=2583
+  _globals['_CHANNELSTATUS']._serialized_end=2682
   _globals['_CHANNELOPTIONS']._serialized_start=115
-  _globals['_CHANNELOPTIONS']._serialized_end=407
-  _globals['_CHANNEL']._serialized_start=410
-  _globals['_CHANNEL']._serialized_end=1024
-  _globals['_CREATECHANNELREQUEST']._serialized_start=1027
-  _globals['_CREATECHANNELREQUEST']._serialized_end=1395
-  _globals['_LISTCHANNELSREQUEST']._serialized_start=1398
-  _globals['_LISTCHANNELSREQUEST']._serialized_end=1595
-  _globals['_LISTCHANNELSRESPONSE']._serialized_start=1598
-  _globals['_LISTCHANNELSRESPONSE']._serialized_end=1726
-  _globals['_GETCHANNELREQUEST']._serialized_start=1728
-  _globals['_GETCHANNELREQUEST']._serialized_end=1821
-  _globals['_UPDATECHANNELREQUEST']._serialized_start=1824
-  _globals['_UPDATECHANNELREQUEST']._serialized_end=1957
-  _globals['_ADDCHANNELMEMBERSREQUEST']._serialized_start=1959
-  _globals['_ADDCHANNELMEMBERSREQUEST']._serialized_end=2042
-  _globals['_REMOVECHANNELMEMBERREQUEST']._serialized_start=2044
-  _globals['_REMOVECHANNELMEMBERREQUEST']._serialized_end=2130
-  _globals['_DELETECHANNELREQUEST']._serialized_start=2132
-  _globals['_DELETECHANNELREQUEST']._serialized_end=2185
-  _globals['_DELETECHANNELRESPONSE']._serialized_start=2187
-  _globals['_DELETECHANNELRESPONSE']._serialized_end=2295
-  _globals['_CHANNELSERVICE']._serialized_start=2607
-  _globals['_CHANNELSERVICE']._serialized_end=3208
+  _globals['_CHANNELOPTIONS']._serialized_end=485
+  _globals['_CHANNEL']._serialized_start=488
+  _globals['_CHANNEL']._serialized_end=1102
+  _globals['_CREATECHANNELREQUEST']._serialized_start=1105
+  _globals['_CREATECHANNELREQUEST']._serialized_end=1473
+  _globals['_LISTCHANNELSREQUEST']._serialized_start=1476
+  _globals['_LISTCHANNELSREQUEST']._serialized_end=1673
+  _globals['_LISTCHANNELSRESPONSE']._serialized_start=1676
+  _globals['_LISTCHANNELSRESPONSE']._serialized_end=1804
+  _globals['_GETCHANNELREQUEST']._serialized_start=1806
+  _globals['_GETCHANNELREQUEST']._serialized_end=1899
+  _globals['_UPDATECHANNELREQUEST']._serialized_start=1902
+  _globals['_UPDATECHANNELREQUEST']._serialized_end=2035
+  _globals['_ADDCHANNELMEMBERSREQUEST']._serialized_start=2037
+  _globals['_ADDCHANNELMEMBERSREQUEST']._serialized_end=2120
+  _globals['_REMOVECHANNELMEMBERREQUEST']._serialized_start=2122
+  _globals['_REMOVECHANNELMEMBERREQUEST']._serialized_end=2208
+  _globals['_DELETECHANNELREQUEST']._serialized_start=2210
+  _globals['_DELETECHANNELREQUEST']._serialized_end=2263
+  _globals['_DELETECHANNELRESPONSE']._serialized_start=2265
+  _globals['_DELETECHANNELRESPONSE']._serialized_end=2373
+  _globals['_CHANNELSERVICE']._serialized_start=2685
+  _globals['_CHANNELSERVICE']._serialized_end=3286
 # @@protoc_insertion_point(module_scope)

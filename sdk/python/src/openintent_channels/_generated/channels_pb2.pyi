@@ -39,18 +39,20 @@ CHANNEL_STATUS_OPEN: ChannelStatus
 CHANNEL_STATUS_CLOSED: ChannelStatus
 
 class ChannelOptions(_message.Message):
-    __slots__ = ("audit", "ttl_seconds", "max_messages", "history", "turn_budget")
+    __slots__ = ("audit", "ttl_seconds", "max_messages", "history", "turn_budget", "conversation_budget")
     AUDIT_FIELD_NUMBER: _ClassVar[int]
     TTL_SECONDS_FIELD_NUMBER: _ClassVar[int]
     MAX_MESSAGES_FIELD_NUMBER: _ClassVar[int]
     HISTORY_FIELD_NUMBER: _ClassVar[int]
     TURN_BUDGET_FIELD_NUMBER: _ClassVar[int]
+    CONVERSATION_BUDGET_FIELD_NUMBER: _ClassVar[int]
     audit: bool
     ttl_seconds: int
     max_messages: int
     history: ChannelHistory
     turn_budget: int
-    def __init__(self, audit: bool = ..., ttl_seconds: _Optional[int] = ..., max_messages: _Optional[int] = ..., history: _Optional[_Union[ChannelHistory, str]] = ..., turn_budget: _Optional[int] = ...) -> None: ...
+    conversation_budget: int
+    def __init__(self, audit: bool = ..., ttl_seconds: _Optional[int] = ..., max_messages: _Optional[int] = ..., history: _Optional[_Union[ChannelHistory, str]] = ..., turn_budget: _Optional[int] = ..., conversation_budget: _Optional[int] = ...) -> None: ...
 
 class Channel(_message.Message):
     __slots__ = ("id", "intent_id", "task_id", "name", "created_by", "members", "member_policy", "options", "status", "created_at", "closed_at", "message_count", "last_message_at", "address")

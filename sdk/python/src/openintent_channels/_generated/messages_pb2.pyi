@@ -5,6 +5,7 @@ from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.rpc import status_pb2 as _status_pb2
 from openintent_channels._generated import attention_pb2 as _attention_pb2
 from openintent_channels._generated import events_pb2 as _events_pb2
+from openintent_channels._generated import reach_pb2 as _reach_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -60,7 +61,7 @@ DELIVERY_STATUS_DEAD_LETTERED: DeliveryStatus
 DELIVERY_STATUS_SURFACED: DeliveryStatus
 
 class Message(_message.Message):
-    __slots__ = ("id", "channel_id", "sender", "to", "message_type", "correlation_id", "payload", "metadata", "status", "created_at", "expires_at", "read_at", "parent_id", "thread_id", "subject", "kind", "task_id", "priority", "mentions", "collect", "directedness", "policy", "revision", "edited_at", "deleted_at", "obligation", "document")
+    __slots__ = ("id", "channel_id", "sender", "to", "message_type", "correlation_id", "payload", "metadata", "status", "created_at", "expires_at", "read_at", "parent_id", "thread_id", "subject", "kind", "task_id", "priority", "mentions", "collect", "directedness", "policy", "revision", "edited_at", "deleted_at", "obligation", "document", "sender_kind")
     ID_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     SENDER_FIELD_NUMBER: _ClassVar[int]
@@ -88,6 +89,7 @@ class Message(_message.Message):
     DELETED_AT_FIELD_NUMBER: _ClassVar[int]
     OBLIGATION_FIELD_NUMBER: _ClassVar[int]
     DOCUMENT_FIELD_NUMBER: _ClassVar[int]
+    SENDER_KIND_FIELD_NUMBER: _ClassVar[int]
     id: str
     channel_id: str
     sender: str
@@ -115,7 +117,8 @@ class Message(_message.Message):
     deleted_at: _timestamp_pb2.Timestamp
     obligation: _attention_pb2.Obligation
     document: bool
-    def __init__(self, id: _Optional[str] = ..., channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., status: _Optional[_Union[MessageStatus, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., read_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., parent_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Iterable[str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., revision: _Optional[int] = ..., edited_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., deleted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., obligation: _Optional[_Union[_attention_pb2.Obligation, _Mapping]] = ..., document: bool = ...) -> None: ...
+    sender_kind: str
+    def __init__(self, id: _Optional[str] = ..., channel_id: _Optional[str] = ..., sender: _Optional[str] = ..., to: _Optional[str] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., payload: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., status: _Optional[_Union[MessageStatus, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., read_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., parent_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., subject: _Optional[str] = ..., kind: _Optional[str] = ..., task_id: _Optional[str] = ..., priority: _Optional[_Union[_attention_pb2.Priority, str]] = ..., mentions: _Optional[_Iterable[str]] = ..., collect: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., directedness: _Optional[_Union[_attention_pb2.Directedness, str]] = ..., policy: _Optional[_Union[_attention_pb2.ResponsePolicy, str]] = ..., revision: _Optional[int] = ..., edited_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., deleted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., obligation: _Optional[_Union[_attention_pb2.Obligation, _Mapping]] = ..., document: bool = ..., sender_kind: _Optional[str] = ...) -> None: ...
 
 class Annotation(_message.Message):
     __slots__ = ("type", "position", "message_id", "channel_id", "agent_id", "created_at", "change", "signal", "note", "eta", "revision", "expires_at", "reason", "disposition", "until")
@@ -536,17 +539,19 @@ class AwaitResponsesRequest(_message.Message):
     def __init__(self, channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., wait_seconds: _Optional[float] = ..., min_responses: _Optional[int] = ..., explain: bool = ...) -> None: ...
 
 class AwaitResponsesResponse(_message.Message):
-    __slots__ = ("responses", "cause", "explanation")
+    __slots__ = ("responses", "cause", "explanation", "note")
     RESPONSES_FIELD_NUMBER: _ClassVar[int]
     CAUSE_FIELD_NUMBER: _ClassVar[int]
     EXPLANATION_FIELD_NUMBER: _ClassVar[int]
+    NOTE_FIELD_NUMBER: _ClassVar[int]
     responses: _containers.RepeatedCompositeFieldContainer[Message]
     cause: str
     explanation: str
-    def __init__(self, responses: _Optional[_Iterable[_Union[Message, _Mapping]]] = ..., cause: _Optional[str] = ..., explanation: _Optional[str] = ...) -> None: ...
+    note: str
+    def __init__(self, responses: _Optional[_Iterable[_Union[Message, _Mapping]]] = ..., cause: _Optional[str] = ..., explanation: _Optional[str] = ..., note: _Optional[str] = ...) -> None: ...
 
 class SubscribeRequest(_message.Message):
-    __slots__ = ("channel_id", "intent_id", "agent_id", "after_position", "event_types", "message_type", "correlation_id", "include")
+    __slots__ = ("channel_id", "intent_id", "agent_id", "after_position", "event_types", "message_type", "correlation_id", "include", "probes")
     CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
@@ -555,6 +560,7 @@ class SubscribeRequest(_message.Message):
     MESSAGE_TYPE_FIELD_NUMBER: _ClassVar[int]
     CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_FIELD_NUMBER: _ClassVar[int]
+    PROBES_FIELD_NUMBER: _ClassVar[int]
     channel_id: str
     intent_id: str
     agent_id: str
@@ -563,10 +569,11 @@ class SubscribeRequest(_message.Message):
     message_type: MessageType
     correlation_id: str
     include: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, channel_id: _Optional[str] = ..., intent_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., after_position: _Optional[int] = ..., event_types: _Optional[_Iterable[str]] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., include: _Optional[_Iterable[str]] = ...) -> None: ...
+    probes: bool
+    def __init__(self, channel_id: _Optional[str] = ..., intent_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., after_position: _Optional[int] = ..., event_types: _Optional[_Iterable[str]] = ..., message_type: _Optional[_Union[MessageType, str]] = ..., correlation_id: _Optional[str] = ..., include: _Optional[_Iterable[str]] = ..., probes: bool = ...) -> None: ...
 
 class SubscribeResponse(_message.Message):
-    __slots__ = ("position", "intent_id", "channel_name", "message", "backfill", "event", "audit_event", "caught_up", "annotation", "attention")
+    __slots__ = ("position", "intent_id", "channel_name", "message", "backfill", "event", "audit_event", "caught_up", "annotation", "attention", "probe_id")
     POSITION_FIELD_NUMBER: _ClassVar[int]
     INTENT_ID_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -577,6 +584,7 @@ class SubscribeResponse(_message.Message):
     CAUGHT_UP_FIELD_NUMBER: _ClassVar[int]
     ANNOTATION_FIELD_NUMBER: _ClassVar[int]
     ATTENTION_FIELD_NUMBER: _ClassVar[int]
+    PROBE_ID_FIELD_NUMBER: _ClassVar[int]
     position: int
     intent_id: str
     channel_name: str
@@ -587,7 +595,26 @@ class SubscribeResponse(_message.Message):
     caught_up: bool
     annotation: Annotation
     attention: _attention_pb2.Attention
-    def __init__(self, position: _Optional[int] = ..., intent_id: _Optional[str] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[Message, _Mapping]] = ..., backfill: bool = ..., event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., audit_event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., caught_up: bool = ..., annotation: _Optional[_Union[Annotation, _Mapping]] = ..., attention: _Optional[_Union[_attention_pb2.Attention, _Mapping]] = ...) -> None: ...
+    probe_id: str
+    def __init__(self, position: _Optional[int] = ..., intent_id: _Optional[str] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[Message, _Mapping]] = ..., backfill: bool = ..., event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., audit_event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., caught_up: bool = ..., annotation: _Optional[_Union[Annotation, _Mapping]] = ..., attention: _Optional[_Union[_attention_pb2.Attention, _Mapping]] = ..., probe_id: _Optional[str] = ...) -> None: ...
+
+class LiftBrakeRequest(_message.Message):
+    __slots__ = ("channel_id", "thread_id")
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    THREAD_ID_FIELD_NUMBER: _ClassVar[int]
+    channel_id: str
+    thread_id: str
+    def __init__(self, channel_id: _Optional[str] = ..., thread_id: _Optional[str] = ...) -> None: ...
+
+class LiftBrakeResponse(_message.Message):
+    __slots__ = ("channel_id", "thread_id", "lifted_at")
+    CHANNEL_ID_FIELD_NUMBER: _ClassVar[int]
+    THREAD_ID_FIELD_NUMBER: _ClassVar[int]
+    LIFTED_AT_FIELD_NUMBER: _ClassVar[int]
+    channel_id: str
+    thread_id: str
+    lifted_at: _timestamp_pb2.Timestamp
+    def __init__(self, channel_id: _Optional[str] = ..., thread_id: _Optional[str] = ..., lifted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ListMessageDeliveriesRequest(_message.Message):
     __slots__ = ("channel_id", "message_id", "limit", "cursor")
@@ -610,7 +637,7 @@ class ListMessageDeliveriesResponse(_message.Message):
     def __init__(self, deliveries: _Optional[_Iterable[_Union[MessageDelivery, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class MessageDelivery(_message.Message):
-    __slots__ = ("agent_id", "status", "stored_at", "offered_at", "read_at", "answered_at", "expired_at", "dead_lettered_at", "dead_letter_reason", "surfaced_at", "disposition", "disposed_at")
+    __slots__ = ("agent_id", "status", "stored_at", "offered_at", "read_at", "answered_at", "expired_at", "dead_lettered_at", "dead_letter_reason", "surfaced_at", "disposition", "disposed_at", "reach")
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     STORED_AT_FIELD_NUMBER: _ClassVar[int]
@@ -623,6 +650,7 @@ class MessageDelivery(_message.Message):
     SURFACED_AT_FIELD_NUMBER: _ClassVar[int]
     DISPOSITION_FIELD_NUMBER: _ClassVar[int]
     DISPOSED_AT_FIELD_NUMBER: _ClassVar[int]
+    REACH_FIELD_NUMBER: _ClassVar[int]
     agent_id: str
     status: DeliveryStatus
     stored_at: _timestamp_pb2.Timestamp
@@ -635,23 +663,28 @@ class MessageDelivery(_message.Message):
     surfaced_at: _timestamp_pb2.Timestamp
     disposition: str
     disposed_at: _timestamp_pb2.Timestamp
-    def __init__(self, agent_id: _Optional[str] = ..., status: _Optional[_Union[DeliveryStatus, str]] = ..., stored_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., offered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., read_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., answered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expired_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., dead_lettered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., dead_letter_reason: _Optional[str] = ..., surfaced_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., disposition: _Optional[str] = ..., disposed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    reach: _reach_pb2.Reach
+    def __init__(self, agent_id: _Optional[str] = ..., status: _Optional[_Union[DeliveryStatus, str]] = ..., stored_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., offered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., read_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., answered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expired_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., dead_lettered_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., dead_letter_reason: _Optional[str] = ..., surfaced_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., disposition: _Optional[str] = ..., disposed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reach: _Optional[_Union[_reach_pb2.Reach, _Mapping]] = ...) -> None: ...
 
 class GetInboxRequest(_message.Message):
-    __slots__ = ("agent_id", "limit", "cursor", "wait_seconds", "include", "policy")
+    __slots__ = ("agent_id", "limit", "cursor", "wait_seconds", "include", "policy", "unhanded", "handed_since")
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
     WAIT_SECONDS_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
+    UNHANDED_FIELD_NUMBER: _ClassVar[int]
+    HANDED_SINCE_FIELD_NUMBER: _ClassVar[int]
     agent_id: str
     limit: int
     cursor: str
     wait_seconds: float
     include: _containers.RepeatedScalarFieldContainer[str]
     policy: _containers.RepeatedScalarFieldContainer[_attention_pb2.ResponsePolicy]
-    def __init__(self, agent_id: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ..., wait_seconds: _Optional[float] = ..., include: _Optional[_Iterable[str]] = ..., policy: _Optional[_Iterable[_Union[_attention_pb2.ResponsePolicy, str]]] = ...) -> None: ...
+    unhanded: bool
+    handed_since: _timestamp_pb2.Timestamp
+    def __init__(self, agent_id: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ..., wait_seconds: _Optional[float] = ..., include: _Optional[_Iterable[str]] = ..., policy: _Optional[_Iterable[_Union[_attention_pb2.ResponsePolicy, str]]] = ..., unhanded: bool = ..., handed_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Inbox(_message.Message):
     __slots__ = ("items", "unread_count", "unanswered_count", "next_cursor", "bounded", "counts_bounded")

@@ -49,13 +49,19 @@ class FoundMessage(_message.Message):
     def __init__(self, message: _Optional[_Union[_messages_pb2.Message, _Mapping]] = ..., snippet: _Optional[str] = ..., intent_id: _Optional[str] = ..., channel_name: _Optional[str] = ...) -> None: ...
 
 class SearchMessagesResponse(_message.Message):
-    __slots__ = ("messages", "next_cursor", "complete_through", "bounded")
+    __slots__ = ("messages", "next_cursor", "complete_through", "bounded", "complete_from", "messages_left", "intents_not_indexed")
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
     COMPLETE_THROUGH_FIELD_NUMBER: _ClassVar[int]
     BOUNDED_FIELD_NUMBER: _ClassVar[int]
+    COMPLETE_FROM_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_LEFT_FIELD_NUMBER: _ClassVar[int]
+    INTENTS_NOT_INDEXED_FIELD_NUMBER: _ClassVar[int]
     messages: _containers.RepeatedCompositeFieldContainer[FoundMessage]
     next_cursor: str
     complete_through: _timestamp_pb2.Timestamp
     bounded: bool
-    def __init__(self, messages: _Optional[_Iterable[_Union[FoundMessage, _Mapping]]] = ..., next_cursor: _Optional[str] = ..., complete_through: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., bounded: bool = ...) -> None: ...
+    complete_from: _timestamp_pb2.Timestamp
+    messages_left: int
+    intents_not_indexed: int
+    def __init__(self, messages: _Optional[_Iterable[_Union[FoundMessage, _Mapping]]] = ..., next_cursor: _Optional[str] = ..., complete_through: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., bounded: bool = ..., complete_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., messages_left: _Optional[int] = ..., intents_not_indexed: _Optional[int] = ...) -> None: ...

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file openintent/v1/search.proto.
  */
 export const file_openintent_v1_search: GenFile = /*@__PURE__*/
-  fileDesc("ChpvcGVuaW50ZW50L3YxL3NlYXJjaC5wcm90bxINb3BlbmludGVudC52MSKeAwoVU2VhcmNoTWVzc2FnZXNSZXF1ZXN0EgkKAXEYASABKAkSFgoJaW50ZW50X2lkGAIgASgJSACIAQESFwoKY2hhbm5lbF9pZBgDIAEoCUgBiAEBEhYKCXRocmVhZF9pZBgEIAEoCUgCiAEBEhMKBnNlbmRlchgFIAEoCUgDiAEBEg8KAnRvGAYgASgJSASIAQESEQoEa2luZBgHIAEoCUgFiAEBEi4KBWFmdGVyGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgGiAEBEi8KBmJlZm9yZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIB4gBARISCgVsaW1pdBgKIAEoBUgIiAEBEhMKBmN1cnNvchgLIAEoCUgJiAEBQgwKCl9pbnRlbnRfaWRCDQoLX2NoYW5uZWxfaWRCDAoKX3RocmVhZF9pZEIJCgdfc2VuZGVyQgUKA190b0IHCgVfa2luZEIICgZfYWZ0ZXJCCQoHX2JlZm9yZUIICgZfbGltaXRCCQoHX2N1cnNvciJxCgxGb3VuZE1lc3NhZ2USJwoHbWVzc2FnZRgBIAEoCzIWLm9wZW5pbnRlbnQudjEuTWVzc2FnZRIPCgdzbmlwcGV0GAIgASgJEhEKCWludGVudF9pZBgDIAEoCRIUCgxjaGFubmVsX25hbWUYBCABKAki0gEKFlNlYXJjaE1lc3NhZ2VzUmVzcG9uc2USLQoIbWVzc2FnZXMYASADKAsyGy5vcGVuaW50ZW50LnYxLkZvdW5kTWVzc2FnZRIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBEjkKEGNvbXBsZXRlX3Rocm91Z2gYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAGIAQESDwoHYm91bmRlZBgEIAEoCEIOCgxfbmV4dF9jdXJzb3JCEwoRX2NvbXBsZXRlX3Rocm91Z2gybgoNU2VhcmNoU2VydmljZRJdCg5TZWFyY2hNZXNzYWdlcxIkLm9wZW5pbnRlbnQudjEuU2VhcmNoTWVzc2FnZXNSZXF1ZXN0GiUub3BlbmludGVudC52MS5TZWFyY2hNZXNzYWdlc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_openintent_v1_messages]);
+  fileDesc("ChpvcGVuaW50ZW50L3YxL3NlYXJjaC5wcm90bxINb3BlbmludGVudC52MSKeAwoVU2VhcmNoTWVzc2FnZXNSZXF1ZXN0EgkKAXEYASABKAkSFgoJaW50ZW50X2lkGAIgASgJSACIAQESFwoKY2hhbm5lbF9pZBgDIAEoCUgBiAEBEhYKCXRocmVhZF9pZBgEIAEoCUgCiAEBEhMKBnNlbmRlchgFIAEoCUgDiAEBEg8KAnRvGAYgASgJSASIAQESEQoEa2luZBgHIAEoCUgFiAEBEi4KBWFmdGVyGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgGiAEBEi8KBmJlZm9yZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIB4gBARISCgVsaW1pdBgKIAEoBUgIiAEBEhMKBmN1cnNvchgLIAEoCUgJiAEBQgwKCl9pbnRlbnRfaWRCDQoLX2NoYW5uZWxfaWRCDAoKX3RocmVhZF9pZEIJCgdfc2VuZGVyQgUKA190b0IHCgVfa2luZEIICgZfYWZ0ZXJCCQoHX2JlZm9yZUIICgZfbGltaXRCCQoHX2N1cnNvciJxCgxGb3VuZE1lc3NhZ2USJwoHbWVzc2FnZRgBIAEoCzIWLm9wZW5pbnRlbnQudjEuTWVzc2FnZRIPCgdzbmlwcGV0GAIgASgJEhEKCWludGVudF9pZBgDIAEoCRIUCgxjaGFubmVsX25hbWUYBCABKAki0AIKFlNlYXJjaE1lc3NhZ2VzUmVzcG9uc2USLQoIbWVzc2FnZXMYASADKAsyGy5vcGVuaW50ZW50LnYxLkZvdW5kTWVzc2FnZRIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBEjkKEGNvbXBsZXRlX3Rocm91Z2gYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAGIAQESDwoHYm91bmRlZBgEIAEoCBI2Cg1jb21wbGV0ZV9mcm9tGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgCiAEBEhUKDW1lc3NhZ2VzX2xlZnQYBiABKAMSGwoTaW50ZW50c19ub3RfaW5kZXhlZBgHIAEoBUIOCgxfbmV4dF9jdXJzb3JCEwoRX2NvbXBsZXRlX3Rocm91Z2hCEAoOX2NvbXBsZXRlX2Zyb20ybgoNU2VhcmNoU2VydmljZRJdCg5TZWFyY2hNZXNzYWdlcxIkLm9wZW5pbnRlbnQudjEuU2VhcmNoTWVzc2FnZXNSZXF1ZXN0GiUub3BlbmludGVudC52MS5TZWFyY2hNZXNzYWdlc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_openintent_v1_messages]);
 
 /**
  * SearchMessagesRequest says which messages are wanted.
@@ -172,7 +172,8 @@ export type SearchMessagesResponse = Message<"openintent.v1.SearchMessagesRespon
   nextCursor?: string | undefined;
 
   /**
-   * Every message that was stored before this time is in the index. Absent while the index is first being filled.
+   * Every message that was stored before this time is in the index, from `complete_from` on; of the named intent, or else of all. Absent
+   * as long as no time can be named: while nothing of the named intent is indexed, or while the index is first being filled.
    *
    * @generated from field: optional google.protobuf.Timestamp complete_through = 3;
    */
@@ -184,6 +185,30 @@ export type SearchMessagesResponse = Message<"openintent.v1.SearchMessagesRespon
    * @generated from field: bool bounded = 4;
    */
   bounded: boolean;
+
+  /**
+   * If the search names an intent, a channel or a thread: every message of the intent that was sent at this time or later, and stored
+   * before `complete_through`, is in the index. Absent if that holds from the intent's beginning.
+   *
+   * @generated from field: optional google.protobuf.Timestamp complete_from = 5;
+   */
+  completeFrom?: Timestamp | undefined;
+
+  /**
+   * If the search names an intent, a channel or a thread: at most so many messages of the intent are not indexed yet. They are being
+   * indexed, the newest first. 0 if all are.
+   *
+   * @generated from field: int64 messages_left = 6;
+   */
+  messagesLeft: bigint;
+
+  /**
+   * If the search names none of them: how many of the intents that the caller may search are not indexed, or not wholly. Of those that the
+   * server has yet to index, it looks at the 1,000 that moved last.
+   *
+   * @generated from field: int32 intents_not_indexed = 7;
+   */
+  intentsNotIndexed: number;
 };
 
 /**
@@ -196,8 +221,10 @@ export const SearchMessagesResponseSchema: GenMessage<SearchMessagesResponse> = 
 /**
  * SearchService finds messages by their words.
  *
- * The index is filled after the commit, by one server at a time, so a message is found a moment after it was sent. Whether somebody may
- * see a message is judged when they search, by the message itself.
+ * The index is filled after the commit, by one server at a time. An intent's messages come into it when somebody searches there, the
+ * newest first, and from then on a moment after they were sent, until nobody has searched the intent for seven days. Messages of other
+ * intents come into it while the server has nothing else to do. Whether somebody may see a message is judged when they search, by the
+ * message itself.
  *
  * @generated from service openintent.v1.SearchService
  */
@@ -209,6 +236,11 @@ export const SearchService: GenService<{
    *
    * One page looks at a bounded number of messages. If it has to leave some out because of that, `bounded` is true, and `next_cursor` leads
    * on. A filter that names something absent, or something that the caller may not see, finds nothing.
+   *
+   * A search with `intent_id`, `channel_id` or `thread_id` has the messages of that intent indexed, if the caller may read the intent.
+   * `messages_left` says whether some are not indexed yet. A search without them finds what is indexed, says in `intents_not_indexed` of
+   * how many intents something is missing, and has those indexed in which the caller has taken part, up to 20. A key keeps at most 100
+   * intents in the index; one more drops the one that the key searched longest ago.
    *
    * If the server keeps no index, the call is FAILED_PRECONDITION with reason SEARCH_OFF. A caller with too many searches under way is
    * RESOURCE_EXHAUSTED with reason TOO_MANY_SEARCHES, and a search that takes too long is UNAVAILABLE with reason SEARCH_TOO_SLOW.

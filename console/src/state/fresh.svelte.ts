@@ -1,0 +1,34 @@
+import { untrack } from "svelte";
+
+/** How often what changes by itself is read again, in milliseconds. */
+const interval = 10_000;
+
+/**
+ * keepFresh reads at once, again whenever what read depends on changes, and every ten seconds while somebody looks at the page; then by
+ * refresh, if that is another way.
+ */
+export function keepFresh(read: () => unknown, refresh = read): void {
+  $effect(() => {
+    void read();
+  });
+  $effect(() => {
+    let due = false;
+    const again = () => {
+      due = document.visibilityState !== "visible";
+      if (!due) {
+        untrack(refresh);
+      }
+    };
+    const shown = () => {
+      if (due) {
+        again();
+      }
+    };
+    const timer = setInterval(again, interval);
+    document.addEventListener("visibilitychange", shown);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", shown);
+    };
+  });
+}

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { Concern } from "../src/client/types.ts";
+import { commonActions, doneOf, groupsOf, kindNamed, labelOf } from "../src/pages/needs/kinds.ts";
+import { at } from "./helper.ts";
+
+function concern(id: string, kind: string, since: number, actions: string[] = []): Concern {
+  return { id, kind, since: at(since), summary: "", actions };
+}
+
+test("concerns stand in groups, oldest first, and what somebody waits for comes first", () => {
+  const groups = groupsOf([
+    concern("a", "dead_letters", 1),
+    concern("b", "of tomorrow", 0),
+    concern("c", "question", 9),
+    concern("d", "brake", 2),
+    concern("e", "question", 3),
+  ]);
+  assert.deepEqual(
+    groups.map((group) => [group.kind, ...group.concerns.map((one) => one.id)]),
+    [
+      ["question", "e", "c"],
+      ["brake", "d"],
+      ["dead_letters", "a"],
+      ["of tomorrow", "b"],
+    ],
+  );
+  assert.equal(kindNamed("of_tomorrow").title, "of tomorrow", "a newer server may know more kinds");
+});
+
+test("what is done to many is what all of them allow, with one click", () => {
+  const some = [
+    concern("a", "question", 1, ["answer", "claim", "decline", "defer"]),
+    concern("b", "question", 2, ["answer", "decline", "of_tomorrow", "defer"]),
+  ];
+  assert.deepEqual(commonActions(some), ["decline", "defer"]);
+  assert.deepEqual(commonActions([...some, concern("c", "brake", 3, ["lift"])]), []);
+  assert.deepEqual(commonActions([]), []);
+  assert.equal(labelOf("of_tomorrow"), undefined);
+  assert.deepEqual([doneOf("decline", 1), doneOf("decline", 3)], ["Declined", "3 declined"]);
+});

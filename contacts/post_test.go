@@ -1,0 +1,218 @@
+package contacts
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
+)
+
+// insertContact stores a contact that no call has made.
+func (h *house) insertContact(agent, key string) {
+	h.t.Helper()
+	require.NoError(h.t, h.DB.Write(h.t.Context(), func(tx *database.Tx) error {
+		c := contact{agent: agent, id: "cont_" + agent, kind: webhook, address: h.standIn.URL + "/" + agent, madeBy: key, createdAt: tx.Now()}
+		return c.insert(tx, 0)
+	}))
+}
+
+// Of two servers that look and post at the same time, one sends.
+func TestTwoReplicasSendOnce(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.proved()
+		replicas := []*Service{h.Service, h.Service}
+		if h.DB.Engine() == database.PostgreSQL {
+			h.open()
+			replicas[1] = h.Service
+		}
+		for range 5 {
+			h.ask("alice")
+		}
+		for _, pause := range []time.Duration{61 * time.Second, 9 * time.Minute, 50 * time.Minute} {
+			h.clock.Advance(pause)
+			var group sync.WaitGroup
+			for range 4 {
+				for _, replica := range replicas {
+					group.Go(func() {
+						assertNoError(t, replica.Sweep(t.Context()))
+						assertNoError(t, replica.Post(t.Context()))
+					})
+				}
+			}
+			group.Wait()
+			h.works()
+			require.Len(t, h.standIn.take(), 1)
+		}
+	})
+}
+
+// A look stores nothing if somebody has looked since it began.
+func TestALookByAnotherStoresNothing(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.proved()
+		h.ask("alice")
+		h.clock.Advance(aMinute)
+		before := name{agent: "maria", version: 1}
+		require.NoError(t, h.lookAt(t.Context(), before))
+		require.Equal(t, int64(1), h.rows("contact_posts"))
+		h.clock.Advance(9 * time.Minute)
+		require.NoError(t, h.lookAt(t.Context(), before))
+		require.Equal(t, int64(1), h.rows("contact_posts"))
+	})
+}
+
+func assertNoError(t *testing.T, err error) {
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// What was recorded is posted after a restart, and what was taken up and not sent, too, when its time is over.
+func TestAKillLosesNothing(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.proved()
+		h.ask("alice")
+		h.clock.Advance(aMinute)
+		require.NoError(t, h.Sweep(t.Context())) // and killed before anything is posted
+		due, err := h.due(t.Context())
+		require.NoError(t, err)
+		require.Len(t, due, 1)
+		taken, err := h.takeUp(t.Context(), due) // and killed again
+		require.NoError(t, err)
+		require.Len(t, taken, 1)
+		none, err := h.takeUp(t.Context(), due)
+		require.NoError(t, err)
+		require.Empty(t, none, "somebody has it")
+		require.Empty(t, h.passes(heldFor-time.Second))
+		require.Len(t, h.passes(time.Second), 1)
+		require.Empty(t, h.passes(heldFor))
+	})
+}
+
+// A post that has waited is not sent if its question was answered meanwhile.
+func TestWhatHasWaitedIsLookedAtAgain(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.proved()
+		id := h.ask("alice")
+		h.clock.Advance(aMinute)
+		require.NoError(t, h.Sweep(t.Context()))
+		_, err := h.messaging.ReplyMessage(as("maria"), &openintentv1.ReplyMessageRequest{ChannelId: h.channel, MessageId: id})
+		require.NoError(t, err)
+		h.clock.Advance(freshFor + time.Second)
+		require.NoError(t, h.Post(t.Context()))
+		require.Empty(t, h.standIn.take())
+		require.Zero(t, h.rows("contact_posts"))
+	})
+}
+
+// What fails is tried again after pauses, for ten minutes. After a day of failures the contact is switched off and says so, and a new proof
+// lets it work again.
+func TestAContactThatFailsForADayIsSwitchedOff(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		made := h.proved()
+		h.ask("alice")
+		h.standIn.answer(http.StatusBadRequest)
+		require.Len(t, h.passes(aMinute), 1)
+		require.Empty(t, h.passes(0))
+		tries := 0
+		for range 25 {
+			tries += len(h.passes(20 * time.Second))
+		}
+		require.GreaterOrEqual(t, tries, 4)
+		require.LessOrEqual(t, tries, 10)
+		shown := h.listed()[0]
+		require.Equal(t, on, shown.GetState())
+		require.NotNil(t, shown.GetFailingSince())
+		require.Equal(t, "The endpoint answered 400.", shown.GetLastProblem())
+
+		h.clock.Advance(24 * time.Hour)
+		h.ask("bob")
+		require.NotEmpty(t, h.passes(aMinute))
+		require.Equal(t, off, h.listed()[0].GetState())
+		h.ask("carol")
+		require.Empty(t, h.passes(2*time.Hour))
+
+		h.standIn.answer(http.StatusOK)
+		_, err := h.SendContactCode(as("maria"), &openintentv1.SendContactCodeRequest{AgentId: "maria", ContactId: made.GetContactId()})
+		require.NoError(t, err)
+		shown = h.prove(made.GetContactId(), codeIn(t, h.standIn.take()[0].body))
+		require.Equal(t, on, shown.GetState())
+		require.Nil(t, shown.GetFailingSince())
+		h.works()
+		require.NotEmpty(t, h.standIn.take())
+	})
+}
+
+// One success ends a row of failures.
+func TestASuccessEndsARowOfFailures(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.proved()
+		h.ask("alice")
+		h.standIn.answer(http.StatusBadRequest)
+		h.passes(aMinute)
+		h.standIn.answer(http.StatusOK)
+		require.Len(t, h.passes(aMinute), 1)
+		require.Nil(t, h.listed()[0].GetFailingSince())
+		require.Nil(t, h.listed()[0].LastProblem)
+	})
+}
+
+// An end that says that it is gone is switched off at once.
+func TestWhatIsGoneIsSwitchedOff(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.proved()
+		h.ask("alice")
+		h.standIn.answer(http.StatusGone)
+		require.Len(t, h.passes(aMinute), 1)
+		require.Equal(t, off, h.listed()[0].GetState())
+		require.Empty(t, h.passes(time.Hour))
+		require.Zero(t, h.rows("contact_looks"), "nobody looks any more")
+	})
+}
+
+// One key's contacts take a part of the posts that are under way, however many are due.
+func TestOneKeyTakesAPartOfThePosts(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		add := func(key string, count int) {
+			for range count {
+				require.NoError(t, h.DB.Write(t.Context(), func(tx *database.Tx) error {
+					return tx.Pipeline(database.Statement{
+						SQL: "INSERT INTO contact_posts (agent_id, contact_id, key_id, intent_no, position, pointer, attempts, due_at, made_at)" +
+							" VALUES ('x', 'y', ?, 1, 1, '{}', 0, 1, 1)",
+						Args: []any{key},
+					})
+				}))
+			}
+		}
+		add("greedy", 100)
+		add("modest", 1)
+		due, err := h.due(t.Context())
+		require.NoError(t, err)
+		require.Len(t, due, ofAKey+1)
+	})
+}
+
+// An erasure takes everything of a name.
+func TestAnErasureTakesContactsAlong(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.proved()
+		h.ask("alice")
+		h.clock.Advance(aMinute)
+		require.NoError(t, h.Sweep(t.Context()))
+		tables := []string{"contacts", "contact_codes", "contact_looks", "contact_calls", "contact_posts"}
+		for _, table := range tables {
+			require.Equal(t, int64(1), h.rows(table), table)
+		}
+		rows, err := Erase(t.Context(), h.DB, "maria")
+		require.NoError(t, err)
+		for _, table := range tables {
+			require.Equal(t, int64(1), rows[table], table)
+			require.Zero(t, h.rows(table), table)
+		}
+	})
+}

@@ -1,0 +1,82 @@
+// What all scripts need of a browser: a page that is watched. Whatever the page logs as an error, throws, or asks of another server is wrong.
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+
+// The console's sources pin the browser's driver and axe-core.
+const require = createRequire(new URL("../../../console/package.json", import.meta.url));
+const { chromium } = require("playwright-core");
+const axe = require.resolve("axe-core/axe.min.js");
+
+/** Every wait is for something that must happen, and a busy machine is no failure. */
+export const patience = 30_000;
+
+/** withPage opens a page at a server's console, and closes the browser in the end. options are those of a browser's context. */
+export async function withPage(address, options, use) {
+  const browser = await chromium.launch({ executablePath: process.env.OPENINTENT_TEST_CHROMIUM, args: ["--no-sandbox"] });
+  try {
+    const context = await browser.newContext(options);
+    context.setDefaultTimeout(patience);
+    const page = await context.newPage();
+    const wrong = watch(page, address);
+    await use(page, context);
+    assert.deepEqual(wrong, [], "nothing went wrong in the page");
+  } finally {
+    await browser.close();
+  }
+}
+
+function watch(page, address) {
+  const wrong = [];
+  page.on("pageerror", (error) => wrong.push(`thrown: ${error.stack}`));
+  page.on("console", (message) => {
+    // A refusal that the page expects is logged by the browser itself; the page's own words and those of its policy are not.
+    if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) {
+      wrong.push(`logged: ${message.text()}`);
+    }
+  });
+  page.on("request", (request) => {
+    if (new URL(request.url()).origin !== new URL(address).origin && !request.url().startsWith("blob:")) {
+      wrong.push(`asked of another server: ${request.url()}`);
+    }
+  });
+  page.on("response", (response) => {
+    if (response.status() >= 500) {
+      wrong.push(`${response.status()} for ${response.url()}`);
+    }
+  });
+  return wrong;
+}
+
+/** signIn signs in with the form. */
+export async function signIn(page, address, { key, agent = "" }) {
+  await page.goto(`${address}/console`);
+  await page.getByLabel("API key").fill(key);
+  await page.getByLabel("Act as").fill(agent);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await live(page);
+}
+
+/** live waits until the page says that it is. */
+export async function live(page) {
+  await page.getByRole("status").filter({ hasText: "Live" }).waitFor();
+}
+
+/** checkAccessibility lets axe-core look at the page as it is. */
+export async function checkAccessibility(page, where) {
+  await page.evaluate(await source(axe));
+  const { violations } = await page.evaluate(() =>
+    globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }),
+  );
+  const found = violations.flatMap(({ id, help, nodes }) => nodes.map((node) => `${where}: ${id}: ${help}: ${node.html.slice(0, 200)} ${node.failureSummary}`));
+  assert.deepEqual(found, []);
+}
+
+const sources = new Map();
+
+async function source(path) {
+  const { readFile } = await import("node:fs/promises");
+  if (!sources.has(path)) {
+    sources.set(path, await readFile(path, "utf8"));
+  }
+  return sources.get(path);
+}
