@@ -8,7 +8,7 @@ export interface Listed<T> {
 }
 
 /** list reads a page of a list whose answer is an array; where it goes on stands in the header Link. */
-export async function list<T>(path: string, query: CallOptions["query"], signal?: AbortSignal): Promise<Listed<T>> {
-  const { body, headers } = await call<T[]>("GET", path, { ...(query && { query }), ...(signal && { signal }) });
+export async function list<T>(path: string, query: CallOptions["query"], signal?: AbortSignal, headers: Record<string, string> = {}): Promise<Listed<T>> {
+  const { body, headers } = await call<T[]>("GET", path, { ...(query && { query }), ...(signal && { signal }), headers });
   return { items: body, next: cursorIn(headers.get("Link")) };
 }
