@@ -55,7 +55,7 @@ export function open(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement) || !target.matches("[data-item]:not(a, button)")) {
     return false;
   }
-  const opener = target.querySelector<HTMLElement>("[data-open]") ?? (target.matches("article") ? null : target.querySelector<HTMLElement>("a[href]"));
+  const opener = target.querySelector<HTMLElement>("[data-open]") ?? (target.localName === "article" ? null : target.querySelector<HTMLElement>("a[href]"));
   opener?.click();
   return opener !== null;
 }
