@@ -138,8 +138,8 @@ siege: ## Attack a running server on each engine at full size and print what tha
 conformance: ## Run the conformance suite of the Model Context Protocol against the door /mcp (flags in ARGS)
 	scripts/conformance.sh $(ARGS)
 
-test-console: ## Look at every page of the web console with Chromium, in both colour schemes, wide and narrow (flags of go test in ARGS)
-	go test -tags console -count 1 -timeout 0 -v -run TestEveryPage ./e2e/console/browser $(ARGS)
+test-console: ## Look at every page of the web console with Chromium, in both colour schemes, wide and narrow, and do what a person does (flags of go test in ARGS)
+	go test -tags console -count 1 -timeout 0 -v -run TestEvery ./e2e/console/browser $(ARGS)
 
 console-pictures: ## Take the pictures of docs/console.md anew
 	scripts/console-pictures.sh

@@ -29,9 +29,12 @@ const (
 )
 
 // policy lets the page load, run and call nothing that is not this server's, and lets no other page frame it. Svelte makes elements of
-// templates that are part of its program, for which it needs a policy of trusted types.
+// templates that are part of its program, for which it needs a policy of trusted types; so does the start of the worker that shows pushes.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'self'; " +
-	"form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html"
+	"form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html openintent-push"
+
+// ofFiles lets a file that a browser runs by itself, as it does the worker that shows pushes, load nothing but pictures of this server's.
+const ofFiles = "default-src 'none'; img-src 'self'"
 
 // contentTypes are those of the files, by their extension. What the machine says of extensions does not count.
 var contentTypes = map[string]string{
@@ -163,6 +166,7 @@ func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", f.contentType)
 	header.Set("Cache-Control", f.kept)
+	header.Set("Content-Security-Policy", ofFiles)
 	header.Set("Vary", "Accept-Encoding")
 	header.Set("X-Content-Type-Options", "nosniff")
 	content, tag := f.plain, f.tag

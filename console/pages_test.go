@@ -96,6 +96,19 @@ func TestFilesComeCompressedAndAreKept(t *testing.T) {
 	}
 }
 
+// The worker may do what its address lets it: whatever is below the console. It comes anew with each version, and answers no requests of pages.
+func TestTheWorkerKeepsNoPages(t *testing.T) {
+	pages := newPages(t)
+	got := ask(pages, "/console/push.js")
+	require.Equal(t, http.StatusOK, got.Code)
+	require.Equal(t, "text/javascript; charset=utf-8", got.Header().Get("Content-Type"))
+	require.Equal(t, "no-cache", got.Header().Get("Cache-Control"))
+	require.Equal(t, "default-src 'none'; img-src 'self'", got.Header().Get("Content-Security-Policy"))
+	require.Empty(t, got.Header().Get("Service-Worker-Allowed"))
+	require.NotRegexp(t, `fetch|caches|importScripts|skipWaiting`, got.Body.String())
+	require.Contains(t, ask(pages, "/console").Header().Get("Content-Security-Policy"), "trusted-types svelte-trusted-html openintent-push")
+}
+
 func TestWhoTakesGzip(t *testing.T) {
 	for accepted, takes := range map[string]bool{
 		"gzip": true, "GZIP": true, "br, gzip": true, "gzip;q=1": true, "gzip; q=0.001": true, "gzip;q=0": false, "gzip; q=0.0": false,

@@ -74,9 +74,13 @@ func (w words) whole() []byte {
 	return body
 }
 
-// forPush returns what a page of the console shows of a push.
+// forPush returns what the console's worker shows of a push. The code is also by itself, for a page that waits for it.
 func (w words) forPush() []byte {
-	body, _ := json.Marshal(map[string]string{"title": w.Title, "body": w.Text, "url": w.Link}) // texts alone
+	said := map[string]string{"title": w.Title, "body": w.Text, "url": w.Link}
+	if w.Code != "" {
+		said["code"] = w.Code
+	}
+	body, _ := json.Marshal(said) // texts alone
 	return body
 }
 

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import type { Annotation, Message } from "../src/client/types.ts";
 import { older } from "../src/pages/channel/older.ts";
 import { mayAnswer, standingOf } from "../src/pages/channel/request.ts";
+import { asWritten, mayDelete, mayEdit } from "../src/pages/channel/revising.ts";
 import { rowsOf } from "../src/pages/channel/rows.ts";
 import { grouped } from "../src/pages/channel/signals.ts";
 import { Timeline } from "../src/pages/channel/timeline.ts";
@@ -187,4 +188,38 @@ test("older messages are found before a known one, without gaps, up to the begin
     assert.deepEqual(known, all);
     assert.ok(calls() < 120, `${calls()} calls`);
   }
+});
+
+test("an edit is offered where the server takes it", () => {
+  const place = { open: true, audited: false };
+  const now = Date.parse(at(100));
+  const mine = message({ created_at: at(0) });
+  const request = message({ message_type: "request", to: "bob", expires_at: at(101) });
+  assert.ok(mayEdit(mine, "alice", place, 0, now));
+  assert.ok(mayEdit(mine, "alice", { ...place, audited: true }, 0, now), "an audited log has both versions");
+  assert.ok(mayEdit(request, "alice", place, 0, now));
+  assert.ok(mayEdit({ ...mine, expires_at: at(50) }, "alice", place, 0, now), "a message that was delivered in time");
+  assert.ok(!mayEdit(mine, "bob", place, 0, now));
+  assert.ok(!mayEdit(mine, "alice", { ...place, open: false }, 0, now));
+  assert.ok(!mayEdit({ ...mine, deleted_at: at(1) }, "alice", place, 0, now));
+  assert.ok(!mayEdit({ ...mine, status: "expired" }, "alice", place, 0, now));
+  assert.ok(!mayEdit({ ...mine, revision: 100 }, "alice", place, 0, now));
+  assert.ok(!mayEdit(request, "alice", place, 1, now), "the answer is to what was asked");
+  assert.ok(!mayEdit(request, "alice", place, 0, Date.parse(at(101))));
+});
+
+test("a deletion is offered where nothing keeps a copy", () => {
+  const place = { open: true, audited: false };
+  const mine = message();
+  assert.ok(mayDelete(mine, "alice", place));
+  assert.ok(!mayDelete(mine, "bob", place));
+  assert.ok(!mayDelete(mine, "alice", { open: true, audited: true }));
+  assert.ok(!mayDelete(mine, "alice", { open: false, audited: false }));
+  assert.ok(!mayDelete({ ...mine, deleted_at: at(1) }, "alice", place));
+});
+
+test("who edits a message finds what it says: its text, or JSON if it has more", () => {
+  assert.deepEqual(asWritten({ payload: { text: "On Mondey" } }), { text: "On Mondey", json: false });
+  assert.deepEqual(asWritten({ payload: { question: "When?" } }), { text: '{\n  "question": "When?"\n}', json: true });
+  assert.deepEqual(asWritten({ payload: { text: "Sum", sum: 4 } }), { text: '{\n  "text": "Sum",\n  "sum": 4\n}', json: true });
 });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 
 import type { Coordinator, Verification } from "../src/client/intents.ts";
+import { News, partsOf, type Part } from "../src/pages/intents/news.ts";
 import { beginningOf, endingsOf, inPlace, namesIn, verdictOn } from "../src/pages/intents/status.ts";
 import { at } from "./helper.ts";
 
@@ -40,4 +41,45 @@ test("the verdict on a log says how much of it holds", () => {
 test("names are read with commas or spaces between them, each once", () => {
   assert.deepEqual(namesIn(" planner, reviewer  planner,,fx-checker "), ["planner", "reviewer", "fx-checker"]);
   assert.deepEqual(namesIn(" "), []);
+});
+
+test("an event makes out of date what it is about", () => {
+  assert.deepEqual(partsOf("channel_message"), ["channels"]);
+  assert.deepEqual(partsOf("task.created"), ["tasks", "events"]);
+  assert.deepEqual(partsOf("lease_acquired"), ["leases", "events"]);
+  assert.deepEqual(partsOf("agent_assigned"), ["members", "events"]);
+  assert.deepEqual(partsOf("state_patched"), ["intent", "channels", "events"]);
+  assert.equal(partsOf("of.tomorrow").length, 6, "nobody knows what it changes");
+});
+
+test("what has changed is read again soon, once, and not with each event", () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  let now = 0;
+  const read: Part[][] = [];
+  const news = new News(
+    (parts) => read.push([...parts]),
+    () => now,
+  );
+  const pass = (milliseconds: number) => {
+    now += milliseconds;
+    mock.timers.tick(milliseconds);
+  };
+  news.add(["tasks", "events"]);
+  news.add(["channels", "events"]);
+  pass(199);
+  assert.deepEqual(read, []);
+  pass(1);
+  assert.deepEqual(read, [["tasks", "events", "channels"]]);
+  for (let event = 0; event < 15; event++) {
+    news.add(["channels"]);
+    pass(100);
+  }
+  assert.equal(read.length, 1, "a busy intent is read every two seconds");
+  pass(500);
+  assert.deepEqual(read[1], ["channels"]);
+  news.add(["channels"]);
+  news.end();
+  pass(10_000);
+  assert.equal(read.length, 2);
+  mock.timers.reset();
 });

@@ -21,9 +21,16 @@ export function credentials(): Record<string, string> {
   return proof;
 }
 
-/** signWith sets what proves who calls from now on. */
-export function signWith(headers: Record<string, string>): void {
+/** signWith sets what proves who calls from now on, and whether that is an operator's key, under whatever name. */
+export function signWith(headers: Record<string, string>, operator = false): void {
   proof = headers;
+  operates = operator;
+}
+let operates = false;
+
+/** asOperator is the header that makes a call the operator's. Others than operators send none, and are told that the call is not for them. */
+export function asOperator(): Record<string, string> {
+  return operates ? { "X-Agent-ID": "operator" } : {};
 }
 
 /** What the rest of the page hears of the server. */
@@ -138,8 +145,8 @@ export async function refusalOf(response: Response, signingIn = false): Promise<
 }
 
 /** get reads something of the API. */
-export async function get<T>(path: string, query?: CallOptions["query"], signal?: AbortSignal): Promise<T> {
-  return (await call<T>("GET", path, { ...(query && { query }), ...(signal && { signal }) })).body;
+export async function get<T>(path: string, query?: CallOptions["query"], signal?: AbortSignal, headers: Record<string, string> = {}): Promise<T> {
+  return (await call<T>("GET", path, { ...(query && { query }), ...(signal && { signal }), headers })).body;
 }
 
 /** send makes a call that changes something. */

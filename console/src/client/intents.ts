@@ -35,6 +35,7 @@ export interface Task {
   error: Json;
   attempt: number;
   max_attempts: number;
+  version: number;
   created_at: string;
   started_at: string | null;
   completed_at: string | null;
@@ -107,6 +108,11 @@ export function listAssignments(intent: string, cursor?: string, signal?: AbortS
 
 export function listTasks(intent: string, cursor?: string, signal?: AbortSignal): Promise<Listed<Task>> {
   return list<Task>(`${pathOf(intent)}/tasks`, { limit: 100, cursor }, signal);
+}
+
+/** giveTask gives a task to another agent, if nobody has changed it meanwhile. */
+export function giveTask(task: Pick<Task, "id" | "version">, agent: string): Promise<Task> {
+  return send<Task>("PATCH", `v1/tasks/${part(task.id)}`, { assigned_agent: agent }, { headers: { "If-Match": String(task.version) } });
 }
 
 /** listCoordinators lists who coordinates an intent, and who did. */

@@ -1,4 +1,4 @@
-import { part, send } from "./client.ts";
+import { asOperator, part, send } from "./client.ts";
 import { list, type Listed } from "./list.ts";
 
 export interface Key {
@@ -42,18 +42,18 @@ export interface NewKey {
 }
 
 export function listKeys(status: string | undefined, cursor?: string, signal?: AbortSignal): Promise<Listed<Key>> {
-  return list<Key>("v1/keys", { status, limit: 500, cursor }, signal);
+  return list<Key>("v1/keys", { status, limit: 500, cursor }, signal, asOperator());
 }
 
 export function createKey(key: NewKey): Promise<IssuedKey> {
-  return send<IssuedKey>("POST", "v1/keys", key);
+  return send<IssuedKey>("POST", "v1/keys", key, { headers: asOperator() });
 }
 
 /** rotateKey gives a key a new secret, and lets the present one work for some seconds more. */
 export function rotateKey(key: Key, graceSeconds: number): Promise<IssuedKey> {
-  return send<IssuedKey>("POST", `v1/keys/${part(key.id)}/rotate`, { grace_seconds: graceSeconds }, { headers: { "If-Match": String(key.version) } });
+  return send<IssuedKey>("POST", `v1/keys/${part(key.id)}/rotate`, { grace_seconds: graceSeconds }, { headers: { ...asOperator(), "If-Match": String(key.version) } });
 }
 
 export function revokeKey(key: Key): Promise<Key> {
-  return send<Key>("POST", `v1/keys/${part(key.id)}/revoke`);
+  return send<Key>("POST", `v1/keys/${part(key.id)}/revoke`, undefined, { headers: asOperator() });
 }

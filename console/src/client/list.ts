@@ -7,8 +7,8 @@ export interface Listed<T> {
   next: string | undefined;
 }
 
-/** list reads a page of a list whose answer is an array; where it goes on stands in the header Link. */
-export async function list<T>(path: string, query: CallOptions["query"], signal?: AbortSignal): Promise<Listed<T>> {
-  const { body, headers } = await call<T[]>("GET", path, { ...(query && { query }), ...(signal && { signal }) });
+/** list reads a page of a list whose answer is an array; where it goes on stands in the header Link. `more` are further headers. */
+export async function list<T>(path: string, query: CallOptions["query"], signal?: AbortSignal, more: Record<string, string> = {}): Promise<Listed<T>> {
+  const { body, headers } = await call<T[]>("GET", path, { ...(query && { query }), ...(signal && { signal }), headers: more });
   return { items: body, next: cursorIn(headers.get("Link")) };
 }

@@ -67,6 +67,11 @@ export function deleteMessage(message: Pick<Message, "channel_id" | "id">, keepa
   return send("DELETE", pathOf(message), undefined, { keepalive });
 }
 
+/** editMessage gives a message of the caller's new content. */
+export function editMessage(message: Pick<Message, "channel_id" | "id">, payload: Fields): Promise<Message> {
+  return send<Message>("PATCH", pathOf(message), { payload });
+}
+
 /** ownFence returns the fence of the claim that the caller holds on a message, if it does. */
 export async function ownFence(message: Pick<Message, "channel_id" | "id">): Promise<number | undefined> {
   const { claim } = await get<{ claim: { fence?: number | null } | null }>(`${pathOf(message)}/attention`);

@@ -1,4 +1,4 @@
-import { get } from "./client.ts";
+import { asOperator, get } from "./client.ts";
 
 /** How the server does that answers. */
 export interface Server {
@@ -20,5 +20,5 @@ export interface Figure {
 }
 
 export function getServer(signal?: AbortSignal): Promise<Server> {
-  return get<Server>("v1/server", undefined, signal);
+  return get<Server>("v1/server", undefined, signal, asOperator());
 }

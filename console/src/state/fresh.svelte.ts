@@ -1,13 +1,13 @@
 import { untrack } from "svelte";
 
-/** How often what changes by itself is read again, in milliseconds. */
-const interval = 10_000;
+/** How often what changes by itself is read again unless a page says otherwise, in milliseconds. */
+const often = 10_000;
 
 /**
- * keepFresh reads at once, again whenever what read depends on changes, and every ten seconds while somebody looks at the page; then by
- * refresh, if that is another way.
+ * keepFresh reads at once, again whenever what read depends on changes, and every so many milliseconds while somebody looks at the page; then
+ * by refresh, if that is another way.
  */
-export function keepFresh(read: () => unknown, refresh = read): void {
+export function keepFresh(read: () => unknown, refresh = read, interval = often): void {
   $effect(() => {
     void read();
   });

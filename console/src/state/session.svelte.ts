@@ -49,7 +49,7 @@ class SessionState {
     }
     signWith({ [header]: secret });
     try {
-      this.who = (await call<Session>("GET", "console/session", { signingIn: true })).body;
+      this.#enter((await call<Session>("GET", "console/session", { signingIn: true })).body, secret);
     } catch (failure) {
       if (failure instanceof Away) {
         throw failure;
@@ -63,8 +63,7 @@ class SessionState {
   async signIn(fields: SignIn): Promise<void> {
     const { console_secret: secret, ...who } = await send<Session & { console_secret: string }>("POST", "console/session", fields, signingIn);
     keepSecret(secret);
-    signWith({ [header]: secret });
-    this.who = who;
+    this.#enter(who, secret);
     this.ended = false;
   }
 
@@ -88,6 +87,11 @@ class SessionState {
       this.ended = true;
       this.#leave();
     }
+  }
+
+  #enter(who: Session, secret: string): void {
+    signWith({ [header]: secret }, who.operator);
+    this.who = who;
   }
 
   #leave(): void {

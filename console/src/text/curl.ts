@@ -1,4 +1,5 @@
 import { rawMember } from "./raw.ts";
+import { quoted } from "./shell.ts";
 
 /** What of a message a command needs that sends the same again. */
 interface Sent {
@@ -39,9 +40,4 @@ export function curlOf(source: string, message: Sent, api: string, agent: string
   }
   lines.push(`  -d ${quoted(`{${fields.join(", ")}}`)}`);
   return lines.join(" \\\n");
-}
-
-/** quoted makes one word of a text for a shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

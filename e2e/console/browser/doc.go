@@ -1,5 +1,6 @@
 // Package browser looks at the web console with a real browser: Chromium, led by scripts for Node.js. What the scripts say is wrong fails the test.
 //
 // The short form, which `make test` runs, signs in, follows a channel, and answers what an agent of the Go SDK asks, with each engine. `make
-// test-console` looks at every page: in both colour schemes, on a wide screen and on a narrow one, with axe-core.
+// test-console` looks at every page: in both colour schemes, on a wide screen and on a narrow one, with axe-core. It also does what a person
+// does there by the keyboard, with their own messages, and so that they are told of questions while they do not look.
 package browser

@@ -20,7 +20,7 @@ const pages = {
   message: `messages/${asked.message_id}`,
   intent: `intents/${made.books.id}`,
   agents: "agents",
-  agent: "agents/planner",
+  own: "agents/anna",
   search: "search?q=EUR",
   subscriptions: "subscriptions",
   refused: "channels/chan_01AAAAAAAAAAAAAAAAAAAAAAAA",
@@ -28,7 +28,7 @@ const pages = {
 };
 
 /** The operator sees these, too. */
-const operatorsPages = { request: `requests/${made.rate.id}`, keys: "keys", server: "server" };
+const operatorsPages = { request: `requests/${made.rate.id}`, agent: "agents/ledger-bot", keys: "keys", server: "server" };
 
 for (const colorScheme of ["light", "dark"]) {
   for (const width of [1440, 320]) {

@@ -68,7 +68,7 @@ export class Team {
  */
 export async function stage(team, { person = "you", pass = async () => {} } = {}) {
   const busy = await playBusy(team, pass);
-  const books = await team.intent("planner", "Close the books for March", { description: "Every account agrees, and somebody has signed for it." });
+  const books = await team.intent("planner", "Close the books for March", { description: "Every account agrees, and somebody has signed for it.", status: "active" });
   for (const [agent, role] of [
     ["planner", "planner"],
     ["ledger-bot", "bookkeeper"],
@@ -80,9 +80,12 @@ export async function stage(team, { person = "you", pass = async () => {} } = {}
     await team.call(agent, "POST", "agents/register", { agent_id: agent, role_id: role });
   }
   await team.call("planner", "POST", `intents/${books.id}/agents`, { agent_id: person, role: "sponsor" });
+  await playWork(team, books);
   const ledger = await team.channel("planner", books, "reconciliation");
   const oddities = await team.channel("planner", books, "oddities");
   const review = await team.channel("planner", books, "review");
+  await team.call("ledger-bot", "POST", "subscriptions", { name: "corrections", channel_id: review.id });
+  await team.call("ledger-bot", "POST", "agents/ledger-bot/heartbeat", { status_note: "waits for the signature" });
 
   const plan = await team.say("planner", ledger, {
     text: "The plan for today:\n\n1. Read the invoices of March (412 of them)\n2. Match them with the ledger\n3. Ask about whatever does not match\n\nThe figures come from `s3://finance/2026-03/`. Nobody books anything before the reviewer has agreed.",
@@ -147,12 +150,39 @@ export async function stage(team, { person = "you", pass = async () => {} } = {}
   await pass(50);
   await team.ask("ledger-bot", review, person, { question: "Do you sign for March?", balance: { debit: 1204311.07, credit: 1204311.07 } }, { obligation: { blocks: "halted" } });
   await team.say("planner", review, `@${person} the report is there as soon as you have answered.`);
-  await pass(90);
+  await pass(30);
+  await team.ask("reviewer-bo", review, "ledger-bot", "Which account takes the difference?", { obligation: { blocks: "degraded" } });
+  await pass(60);
   await team.ask("planner", ledger, "archive-bot", "Please keep this month's files.", {});
   await team.say("planner", ledger, "Only the signature is missing.", { kind: "progress" });
 
   const hostile = await playHostile(team, books);
   return { books, ledger, oddities, review, hostile, rate, ...busy };
+}
+
+/** playWork gives those who work on an intent their parts, their tasks and a lease, and the intent its state. */
+async function playWork(team, intent) {
+  for (const [agent, role] of [
+    ["ledger-bot", "books"],
+    ["fx-checker", "checks rates"],
+    ["reviewer-anna", "reviews"],
+  ]) {
+    await team.call("planner", "POST", `intents/${intent.id}/agents`, { agent_id: agent, role });
+  }
+  const read = await team.call("planner", "POST", `intents/${intent.id}/tasks`, { name: "Read the invoices" });
+  await team.call("invoice-reader", "POST", `tasks/${read.id}/claim`, {});
+  await team.call("invoice-reader", "POST", `tasks/${read.id}/complete`, {});
+  const match = await team.call("planner", "POST", `intents/${intent.id}/tasks`, { name: "Match them with the ledger" });
+  await team.call("ledger-bot", "POST", `tasks/${match.id}/claim`, {});
+  await team.call("planner", "POST", `intents/${intent.id}/tasks`, { name: "Sign for March", depends_on: [match.id] });
+  await team.call("ledger-bot", "POST", `intents/${intent.id}/leases`, { scope: "ledger/2026-03", duration_seconds: 3600 });
+  const { version } = await team.call("planner", "GET", `intents/${intent.id}`);
+  const patches = [
+    { op: "set", path: "invoices", value: 412 },
+    { op: "set", path: "matched", value: 380 },
+    { op: "set", path: "signed", value: false },
+  ];
+  await team.call("planner", "POST", `intents/${intent.id}/state`, { patches, expected_version: version });
 }
 
 /** playHostile says what breaks pages that take words for markup. */

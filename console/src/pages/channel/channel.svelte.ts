@@ -94,6 +94,17 @@ export class ChannelView {
     this.#changed();
   }
 
+  /** replace takes a message as the server has just answered with it. */
+  replace(message: Message): void {
+    this.#timeline.replace(message);
+    this.#changed();
+  }
+
+  /** readMessage reads a message anew, because it was changed. */
+  readMessage(id: string): Promise<void> {
+    return this.#untilAnswered(async () => this.replace((await getMessage(id, this.#end.signal)).body), false);
+  }
+
   /** setReactions takes the reactions that the server has answered with. */
   setReactions(id: string, reactions: Reaction[]): void {
     this.#timeline.reactions.set(id, reactions);
@@ -242,10 +253,7 @@ export class ChannelView {
     }
     const stale = this.#timeline.annotate(JSON.parse(data) as Annotation);
     if (stale !== undefined && this.#timeline.get(stale) !== undefined) {
-      void this.#untilAnswered(async () => {
-        this.#timeline.replace((await getMessage(stale, this.#end.signal)).body);
-        this.#changed();
-      }, false);
+      void this.readMessage(stale);
     }
     this.#changed();
   }

@@ -1,4 +1,8 @@
+import { untrack } from "svelte";
+
 import { getReach, listAgents, type Reach } from "../../client/agents.ts";
+import { part } from "../../client/client.ts";
+import { follow } from "../../client/follow.ts";
 import {
   getIntent,
   listAssignments,
@@ -14,11 +18,17 @@ import {
   type Task,
 } from "../../client/intents.ts";
 import type { Listed } from "../../client/list.ts";
+import { elapsed } from "../../client/pause.ts";
 import { Refused } from "../../client/refusal.ts";
 import type { Channel, Intent } from "../../client/types.ts";
 import { keepFresh } from "../../state/fresh.svelte.ts";
 import { Loading } from "../../state/loading.svelte.ts";
 import { Paged } from "../../state/paged.svelte.ts";
+import { News, partsOf, type Part } from "./news.ts";
+
+/** How often the page reads again what no event tells, in milliseconds, and what that is. */
+const slowly = 30_000;
+const unsaid: ReadonlySet<Part> = new Set(["members", "leases", "channels"]);
 
 /** Who takes part in an intent, and who of them would hear what is sent to them now. */
 export interface Members extends Listed<Assignment> {
@@ -46,19 +56,41 @@ export class IntentView {
     this.tasks = new Paged((cursor, signal) => listTasks(id, cursor, signal));
     this.leases = new Paged((cursor, signal) => listLeases(id, cursor, signal));
     this.events = new Paged((cursor, signal) => listEvents(id, eventType(), cursor, signal));
-    const lists = [this.channels, this.tasks, this.leases];
+    $effect(() => {
+      void this.events.again();
+    });
+    this.#follow();
+    // No event tells that an agent is heard of no more, that a lease has ended by itself, or that there is a channel before somebody speaks there.
     keepFresh(
       () => this.again(),
-      () => {
-        void this.intent.again();
-        void this.members.again();
-        lists.forEach((part) => part.refresh());
-      },
+      () => this.#refresh(unsaid),
+      slowly,
     );
-    keepFresh(
-      () => this.events.again(),
-      () => this.events.refresh(),
-    );
+  }
+
+  /** #follow reads again what the intent's stream says has changed, and everything when the stream has begun. */
+  #follow(): void {
+    $effect(() => {
+      const end = new AbortController();
+      const news = new News((parts) => this.#refresh(parts));
+      void followLog(this.id, news, end.signal);
+      return () => {
+        end.abort();
+        news.end();
+      };
+    });
+  }
+
+  #refresh(parts: ReadonlySet<Part>): void {
+    const readings: Record<Part, () => void> = {
+      intent: () => void this.intent.again(),
+      members: () => void this.members.again(),
+      channels: () => this.channels.refresh(),
+      tasks: () => this.tasks.refresh(),
+      leases: () => this.leases.refresh(),
+      events: () => this.events.refresh(),
+    };
+    untrack(() => parts.forEach((part) => readings[part]()));
   }
 
   /** again reads everything but the log once more. */
@@ -70,6 +102,25 @@ export class IntentView {
   changed(): void {
     this.again();
     void this.events.again();
+  }
+}
+
+/** followLog follows an intent's stream. It begins again if the server has lost the place, and then everything may have changed. */
+async function followLog(intent: string, news: News, signal: AbortSignal): Promise<void> {
+  let lost = true;
+  while (lost && !signal.aborted) {
+    lost = false;
+    await follow(
+      `v1/subscribe/intents/${part(intent)}`,
+      { signal },
+      {
+        // What happened before the stream stood, the page may have read too early.
+        begun: (again) => again || news.add(partsOf("")),
+        event: (name) => news.add(partsOf(name)),
+        ended: (why) => (lost = why?.status === 409),
+      },
+    );
+    await elapsed(lost ? 1000 : 0, signal);
   }
 }
 
