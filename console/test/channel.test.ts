@@ -66,7 +66,8 @@ test("a timeline has each message once, in order, however they come", () => {
   timeline.replace(edited);
   timeline.replace(message());
   assert.deepEqual(timeline.messages, [one, edited, three]);
-  assert.equal(timeline.trim(2), true);
+  assert.deepEqual(timeline.trim(2), [one]);
+  assert.deepEqual(timeline.trim(2), []);
   assert.deepEqual(timeline.messages, [edited, three]);
   assert.equal(timeline.get(one.id), undefined);
 });
@@ -81,6 +82,24 @@ test("a timeline knows answers and threads", () => {
   timeline.add([message({ thread_id: request.id }), message({ thread_id: request.id })]);
   timeline.add([{ ...request, thread_id: request.id }]);
   assert.equal(timeline.replies.get(request.id), 2);
+});
+
+test("a timeline forgets a message with all that is known of it", () => {
+  const request = message({ message_type: "request", to: "bob" });
+  const answers = [1, 2].map(() => message({ message_type: "response", correlation_id: request.id, thread_id: request.id }));
+  const late = message({ message_type: "response", correlation_id: request.id, thread_id: request.id });
+  const timeline = new Timeline();
+  timeline.add([request, ...answers]);
+  timeline.annotate(annotation({ message_id: request.id, change: "added", signal: "seen" }));
+  timeline.annotate(annotation({ message_id: request.id, type: "message_claimed" }));
+  timeline.trim(2);
+  timeline.add([late]);
+  assert.deepEqual([timeline.reactions.size, timeline.claims.size], [0, 0]);
+  assert.deepEqual([timeline.answers.get(request.id), timeline.replies.get(request.id)], [[...answers, late], 3]);
+  timeline.trim(1);
+  assert.deepEqual([timeline.answers.get(request.id), timeline.replies.get(request.id)], [[late], 1]);
+  timeline.trim(0);
+  assert.deepEqual([timeline.messages.length, timeline.answers.size, timeline.replies.size], [0, 0, 0]);
 });
 
 function annotation(more: Partial<Annotation>): Annotation {

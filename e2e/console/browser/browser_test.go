@@ -90,7 +90,7 @@ func personsKey(t *testing.T, h *harness.Server) string {
 }
 
 // run runs a script with what it needs to know of a server. What it prints stands in the test's log.
-func run(t *testing.T, h *harness.Server, script string, environment ...string) {
+func run(t *testing.T, h interface{ BaseURL() string }, script string, environment ...string) {
 	t.Helper()
 	command := harness.Command(root, "scripts/node.sh", "node", "e2e/console/browser/"+script)
 	command.Env = append(os.Environ(), append(environment, "OPENINTENT_URL="+h.BaseURL(), "OPENINTENT_API_KEY="+harness.Key)...)
