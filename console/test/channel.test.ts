@@ -55,6 +55,15 @@ test("a line stands before the first unread message, unless that is the first of
   assert.equal(rowsOf(some, some[1]?.id)[1]?.continues, false);
 });
 
+test("a row stays the same until its message or the one before it changes", () => {
+  const some = [message(), message(), message(), message()];
+  const rows = rowsOf(some);
+  const again = (messages: typeof some) => rowsOf(messages).map((row) => rows.includes(row));
+  assert.deepEqual(again([...some, message()]), [true, true, true, true, false]);
+  assert.deepEqual(again(some.slice(1)), [false, true, true]);
+  assert.deepEqual(again([...some.slice(0, 1), { ...some[1]!, deleted_at: at(1) }, ...some.slice(2)]), [true, false, false, true]);
+});
+
 test("a timeline has each message once, in order, however they come", () => {
   const [one, two, three] = [message(), message(), message()];
   const timeline = new Timeline();

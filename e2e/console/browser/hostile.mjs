@@ -45,7 +45,7 @@ for (const width of [1280, 320]) {
     for (const [name, payload] of Object.entries({ ...payloads, ...large })) {
       await page.evaluate(() => document.querySelector('[role="log"]').scrollTo(0, 1e9));
       const calm = await team.say("calm", channel, "Nothing special.");
-      const sent = await team.say("<b>trickster", channel, payload, { subject: `${accents} ${attack}`.slice(0, 200) });
+      const sent = await team.say("<b>trickster", channel, payload, { subject: `${accents.slice(0, 100)} ${attack}`.slice(0, 200) });
       await look(page, sent, `${name}, ${width} wide`, calm);
     }
     await sendHalves(page, channel);
@@ -64,7 +64,7 @@ async function look(page, sent, where, calm) {
     await checkNeighbour(page, article, calm, where);
   }
   const began = performance.now();
-  for (const name of [/^Show all/, /JSON|^\{/, /^Show more/]) {
+  for (const name of [/^Show all/, /JSON|^\{/, /^Show all/, /^Show more/]) {
     const more = article.getByRole("button", { name }).first();
     if ((await more.count()) > 0 && (await more.getAttribute("aria-expanded")) !== "true") {
       await more.click();
@@ -86,17 +86,20 @@ async function checkBox(article, where) {
   const { out, made } = await article.evaluate((article) => {
     const box = article.getBoundingClientRect();
     const log = article.closest('[role="log"]').getBoundingClientRect();
-    const shown = (element) => {
-      let { left, right, top, bottom } = element.getBoundingClientRect();
-      for (let around = element.parentElement; around !== article; around = around.parentElement) {
-        if (getComputedStyle(around).overflow !== "visible") {
-          const clip = around.getBoundingClientRect();
-          [left, right] = [Math.max(left, clip.left), Math.min(right, clip.right)];
-          [top, bottom] = [Math.max(top, clip.top), Math.min(bottom, clip.bottom)];
-        }
+    // What an element may draw on: the boxes around it that cut off what leaves them.
+    const everything = { left: -Infinity, right: Infinity, top: -Infinity, bottom: Infinity };
+    const clips = new Map([[article, everything]]);
+    const meet = (a, b) => ({
+      left: Math.max(a.left, b.left), right: Math.min(a.right, b.right), top: Math.max(a.top, b.top), bottom: Math.min(a.bottom, b.bottom),
+    });
+    const clipOf = (element) => {
+      if (!clips.has(element)) {
+        const outer = clipOf(element.parentElement);
+        clips.set(element, getComputedStyle(element).overflow === "visible" ? outer : meet(outer, element.getBoundingClientRect()));
       }
-      return { left, right, top, bottom };
+      return clips.get(element);
     };
+    const shown = (element) => meet(element.getBoundingClientRect(), clipOf(element.parentElement));
     const out = [];
     for (const element of article.querySelectorAll("*")) {
       const { left, right, top, bottom } = shown(element);
