@@ -41,8 +41,8 @@ func (s *statements) during(do func()) map[string]int {
 	return maps.Clone(s.counts)
 }
 
-// Without a page that is open, a send runs the same statements as at a server without a console, also if people are signed in. Only a loop looks
-// a few times a second which sessions have ended.
+// Without a page that is open, a send runs the same statements as at a server without a console, also if people are signed in. Only loops look
+// now and then which sessions are over.
 func TestASendCostsNothingForTheConsole(t *testing.T) {
 	const sends = 300
 	databasetest.EachURL(t, func(t *testing.T, url string) {
@@ -75,7 +75,6 @@ func TestASendCostsNothingForTheConsole(t *testing.T) {
 			looks := int(5 + time.Since(began)/(100*time.Millisecond))
 			for text, count := range found {
 				if strings.Contains(text, "console_sessions") {
-					require.True(t, console, text)
 					require.LessOrEqual(t, count, looks, text)
 				} else if count >= sends { // what belongs to sends, and not to what the server does now and then
 					ofSends[console] = append(ofSends[console], text)

@@ -82,7 +82,7 @@ func (f *flood) send(ctx context.Context, count int) (last string, err error) {
 				if answer.GetAcknowledgement() == nil {
 					return fmt.Errorf("refused: %v", answer.GetRefusal())
 				}
-				last = answer.GetAcknowledgement().GetId()
+				last = answer.GetAcknowledgement().GetMessageId()
 			}
 			return nil
 		}()

@@ -13,14 +13,16 @@ const intent = await team.intent("trickster", "Break the page");
 const mostBytes = 256 * 1024;
 
 const attack = `<img src=x onerror="globalThis.broken=1"><svg onload="globalThis.broken=1"><b>bold</b><iframe srcdoc="x"></iframe><script>globalThis.broken=1</script>`;
+const family = "\u{1f468}\u200d\u{1f469}\u200d\u{1f467}\u200d";
+const trickster = `<b>${family.repeat(6)}`;
 const accents = "Z" + "\u0300\u0301\u0302\u0303\u0489\u032d\u0330".repeat(40);
 const payloads = {
   markup: { text: attack },
   "markup in fields": { [attack]: attack, nested: { [attack]: [attack] } },
   links: { text: "javascript:globalThis.broken=1 [x](javascript:globalThis.broken=1) data:text/html,<b>x</b>" },
-  "control characters": { text: Array.from({ length: 32 }, (_, code) => String.fromCharCode(code)).join("x") + "\u007f\u0085\u009b31m" },
+  "control characters": { text: Array.from({ length: 31 }, (_, code) => String.fromCharCode(code + 1)).join("x") + "\u007f\u0085\u009b31m" },
   directions: { text: "\u202egnp.exe \u202d\u202a\u202b\u2066\u2067\u2068".repeat(20), field: "\u202ereversed" },
-  emoji: { text: "\u{1f525}".repeat(300) + "\u{1f468}\u200d\u{1f469}\u200d\u{1f467}\u200d\u{1f466}\u200d".repeat(50) },
+  emoji: { text: "\u{1f525}".repeat(300) + family.repeat(60) },
   accents: { text: `${accents} ${accents} ${accents}`, other: accents },
   "one long word": { text: "x".repeat(5000), ["k".repeat(500)]: "v".repeat(5000) },
   "many lines": { text: "\n".repeat(300) + "the end" },
@@ -45,7 +47,7 @@ for (const width of [1280, 320]) {
     for (const [name, payload] of Object.entries({ ...payloads, ...large })) {
       await page.evaluate(() => document.querySelector('[role="log"]').scrollTo(0, 1e9));
       const calm = await team.say("calm", channel, "Nothing special.");
-      const sent = await team.say("<b>trickster", channel, payload, { subject: `${accents.slice(0, 100)} ${attack}`.slice(0, 200) });
+      const sent = await team.say("", channel, payload, { sender: trickster, subject: `${accents.slice(0, 100)} ${attack}`.slice(0, 200) });
       await look(page, sent, `${name}, ${width} wide`, calm);
     }
     await sendHalves(page, channel);
