@@ -44,6 +44,7 @@ for (const width of [1280, 320]) {
     await team.say("calm", channel, "Nothing has been said yet.");
     await page.goto(`${address}/console/channels/${channel.id}`);
     await live(page);
+    await page.getByRole("log", { name: "Messages" }).getByRole("article").first().waitFor();
     for (const [name, payload] of Object.entries({ ...payloads, ...large })) {
       await page.evaluate(() => document.querySelector('[role="log"]').scrollTo(0, 1e9));
       const calm = await team.say("calm", channel, "Nothing special.");
