@@ -49,11 +49,11 @@ await withPage(address, { viewport: { width: 1280, height: 800 } }, async (page)
   await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "Intents" }).click();
   await untilRedriven(6);
 
-  // So is to close the page, or to open another address in its place.
+  // So is to open another address in its place. Nobody is told of the calls that a page makes in the end.
   await giveUpAgain();
   await decide();
   await page.goto(`${address}/console/agents`);
-  await untilRedriven(9);
+  await untilRedriven();
 
   /** stopClock waits until the page shows what was given up. From then on its time passes only by the test's hand. */
   async function stopClock() {
@@ -73,8 +73,8 @@ await withPage(address, { viewport: { width: 1280, height: 800 } }, async (page)
     await concerns.first().waitFor({ state: "detached" });
   }
 
-  /** untilRedriven waits until so many calls were made and everything is due again. */
-  async function untilRedriven(made) {
+  /** untilRedriven waits until everything is due again, by so many calls in all. */
+  async function untilRedriven(made = calls.length) {
     while ((await given()).some((count) => count > 0)) {
       // The calls are under way.
     }
