@@ -22,7 +22,8 @@ import (
 // perSecond is how many messages a flood sends in a second.
 const perSecond = 500
 
-// Somebody looks at a channel, and writes there, while 100,000 messages arrive, 500 in a second.
+// Somebody looks at a channel, and writes there, while 100,000 messages arrive, 500 in a second. OPENINTENT_TEST_MESSAGES is another number of
+// messages, a multiple of 5.
 func TestAFloodOfMessages(t *testing.T) {
 	browser := chromium(t)
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
