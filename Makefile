@@ -1,7 +1,7 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build recording release release-check image deploy-check package check test test-sdks check-console test-console console-pictures torture upgrade day claims leases lease-model quiet search faults mutants soak siege failover conformance clients harness lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
+.PHONY: help run build recording release release-check image deploy-check package check test test-sdks check-console test-console console-costs console-pictures torture upgrade day claims leases lease-model quiet search faults mutants soak siege failover conformance clients harness lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 
@@ -138,8 +138,11 @@ siege: ## Attack a running server on each engine at full size and print what tha
 conformance: ## Run the conformance suite of the Model Context Protocol against the door /mcp (flags in ARGS)
 	scripts/conformance.sh $(ARGS)
 
-test-console: ## Look at every page of the web console with Chromium, in both colour schemes, wide and narrow, and do what a person does (flags of go test in ARGS)
-	go test -tags console -count 1 -timeout 0 -v -run TestEvery ./e2e/console/browser $(ARGS)
+test-console: ## Look at every page of the web console with Chromium, do what a person does, and try what it survives (flags of go test in ARGS)
+	scripts/with-postgres.sh go test -tags console -count 1 -timeout 0 -v -run '^TestEvery|^TestAFlood|^TestTheServerDies|^TestDeadLetters|^TestTwoPeople|^TestHostile' ./e2e/console/browser $(ARGS)
+
+console-costs: ## Measure what open consoles cost the server, for some minutes
+	scripts/with-postgres.sh go test -tags console -count 1 -timeout 0 -v -run TestWhatConsolesCost ./e2e/console/browser $(ARGS)
 
 console-pictures: ## Take the pictures of docs/console.md anew
 	scripts/console-pictures.sh

@@ -56,6 +56,15 @@ test("a line stands before the first unread message, unless that is the first of
   assert.equal(rowsOf(some, some[1]?.id)[1]?.continues, false);
 });
 
+test("a row stays the same until its message or the one before it changes", () => {
+  const some = [message(), message(), message(), message()];
+  const rows = rowsOf(some);
+  const again = (messages: typeof some) => rowsOf(messages).map((row) => rows.includes(row));
+  assert.deepEqual(again([...some, message()]), [true, true, true, true, false]);
+  assert.deepEqual(again(some.slice(1)), [false, true, true]);
+  assert.deepEqual(again([...some.slice(0, 1), { ...some[1]!, deleted_at: at(1) }, ...some.slice(2)]), [true, false, false, true]);
+});
+
 test("a timeline has each message once, in order, however they come", () => {
   const [one, two, three] = [message(), message(), message()];
   const timeline = new Timeline();
@@ -67,7 +76,8 @@ test("a timeline has each message once, in order, however they come", () => {
   timeline.replace(edited);
   timeline.replace(message());
   assert.deepEqual(timeline.messages, [one, edited, three]);
-  assert.equal(timeline.trim(2), true);
+  assert.deepEqual(timeline.trim(2), [one]);
+  assert.deepEqual(timeline.trim(2), []);
   assert.deepEqual(timeline.messages, [edited, three]);
   assert.equal(timeline.get(one.id), undefined);
 });
@@ -82,6 +92,24 @@ test("a timeline knows answers and threads", () => {
   timeline.add([message({ thread_id: request.id }), message({ thread_id: request.id })]);
   timeline.add([{ ...request, thread_id: request.id }]);
   assert.equal(timeline.replies.get(request.id), 2);
+});
+
+test("a timeline forgets a message with all that is known of it", () => {
+  const request = message({ message_type: "request", to: "bob" });
+  const answers = [1, 2].map(() => message({ message_type: "response", correlation_id: request.id, thread_id: request.id }));
+  const late = message({ message_type: "response", correlation_id: request.id, thread_id: request.id });
+  const timeline = new Timeline();
+  timeline.add([request, ...answers]);
+  timeline.annotate(annotation({ message_id: request.id, change: "added", signal: "seen" }));
+  timeline.annotate(annotation({ message_id: request.id, type: "message_claimed" }));
+  timeline.trim(2);
+  timeline.add([late]);
+  assert.deepEqual([timeline.reactions.size, timeline.claims.size], [0, 0]);
+  assert.deepEqual([timeline.answers.get(request.id), timeline.replies.get(request.id)], [[...answers, late], 3]);
+  timeline.trim(1);
+  assert.deepEqual([timeline.answers.get(request.id), timeline.replies.get(request.id)], [[late], 1]);
+  timeline.trim(0);
+  assert.deepEqual([timeline.messages.length, timeline.answers.size, timeline.replies.size], [0, 0, 0]);
 });
 
 function annotation(more: Partial<Annotation>): Annotation {

@@ -1,9 +1,9 @@
 package browser
 
 import (
+	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -89,14 +89,20 @@ func personsKey(t *testing.T, h *harness.Server) string {
 	return issued.GetSecret()
 }
 
-// run runs a script with what it needs to know of a server. What it prints stands in the test's log.
-func run(t *testing.T, h *harness.Server, script string, environment ...string) {
+// run runs a script with what it needs to know of a server. What it prints stands in the test's log at once.
+func run(t *testing.T, h interface{ BaseURL() string }, script string, environment ...string) {
 	t.Helper()
 	command := harness.Command(root, "scripts/node.sh", "node", "e2e/console/browser/"+script)
 	command.Env = append(os.Environ(), append(environment, "OPENINTENT_URL="+h.BaseURL(), "OPENINTENT_API_KEY="+harness.Key)...)
-	output, err := command.CombinedOutput()
-	t.Logf("%s", output)
-	var exit *exec.ExitError
-	require.NotErrorAs(t, err, &exit, "the script says what is wrong")
-	require.NoError(t, err)
+	command.Stdout = printed{t}
+	command.Stderr = command.Stdout
+	require.NoError(t, command.Run(), "the script says what is wrong")
+}
+
+// printed is the log of a test, for what a program prints.
+type printed struct{ t *testing.T }
+
+func (p printed) Write(text []byte) (int, error) {
+	p.t.Logf("%s", bytes.TrimSpace(text))
+	return len(text), nil
 }

@@ -16,12 +16,29 @@ export async function withPage(address, options, use) {
   try {
     const context = await browser.newContext(options);
     context.setDefaultTimeout(patience);
+    await replaceScripts(context, address);
     const page = await context.newPage();
     const wrong = watch(page, address);
     await use(page, context);
     assert.deepEqual(wrong, [], "nothing went wrong in the page");
   } finally {
     await browser.close();
+  }
+}
+
+/**
+ * replaceScripts serves the scripts and styles of a folder in place of the server's, if OPENINTENT_TEST_PAGES names one. So whoever plants a fault
+ * in the console's sources sees which script notices it, without building the server anew.
+ */
+async function replaceScripts(context, address) {
+  const folder = process.env.OPENINTENT_TEST_PAGES;
+  if (!folder) {
+    return;
+  }
+  const { readdir } = await import("node:fs/promises");
+  for (const name of await readdir(`${folder}/assets`)) {
+    const kind = name.slice(name.lastIndexOf("."));
+    await context.route(`${address}/console/assets/*${kind}`, (route) => route.fulfill({ path: `${folder}/assets/${name}` }));
   }
 }
 

@@ -298,6 +298,15 @@ export class ChannelView {
     }
   }
 
+  /** #forgetOldest keeps the page small, however much comes. */
+  #forgetOldest(): void {
+    const gone = this.#timeline.trim(most);
+    gone.forEach((message) => this.unread.delete(message.id));
+    if (gone.length > 0) {
+      this.beginning = false;
+    }
+  }
+
   /** #changed shows what has changed, once for all that has come since the last frame. */
   #changed(): void {
     if (this.#planned) {
@@ -309,8 +318,8 @@ export class ChannelView {
       if (this.#end.signal.aborted) {
         return;
       }
-      if (this.#atEnd && this.#timeline.trim(most)) {
-        this.beginning = false;
+      if (this.#atEnd) {
+        this.#forgetOldest();
       }
       this.#version++;
       const newFrom = this.#unreadAtFirst.size > 0 ? this.#timeline.messages.find((one) => this.#unreadAtFirst.has(one.id)) : undefined;

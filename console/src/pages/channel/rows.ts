@@ -21,19 +21,33 @@ const silence = 30 * 60_000;
 /** A message that follows its sender's last one within this time goes on with it. */
 const together = 5 * 60_000;
 
+/** The row that a message had last, and the message before it. Most rows stay as they are when messages come. */
+const known = new WeakMap<Message, { after: Message | undefined; row: Row }>();
+
 /** rowsOf lays out messages, which are in the order in which they were sent. newFrom is the first that the reader has not read. */
 export function rowsOf(messages: readonly Message[], newFrom?: string): Row[] {
   let before: Row | undefined;
   return messages.map((message, place) => {
-    const time = Date.parse(message.created_at);
-    const passed = before === undefined ? 0 : time - before.time;
-    const day = before === undefined || dayOf(time) !== dayOf(before.time);
-    const gap = !day && passed >= silence ? passed : undefined;
     const fresh = place > 0 && message.id === newFrom;
-    const continues = !day && gap === undefined && !fresh && before !== undefined && goesOn(before.message, message, passed);
-    before = { message, time, day, gap, fresh, continues };
+    const last = known.get(message);
+    if (last !== undefined && last.after === before?.message && last.row.fresh === fresh) {
+      before = last.row;
+    } else {
+      const row = rowAfter(before, message, fresh);
+      known.set(message, { after: before?.message, row });
+      before = row;
+    }
     return before;
   });
+}
+
+function rowAfter(before: Row | undefined, message: Message, fresh: boolean): Row {
+  const time = Date.parse(message.created_at);
+  const passed = before === undefined ? 0 : time - before.time;
+  const day = before === undefined || dayOf(time) !== dayOf(before.time);
+  const gap = !day && passed >= silence ? passed : undefined;
+  const continues = !day && gap === undefined && !fresh && before !== undefined && goesOn(before.message, message, passed);
+  return { message, time, day, gap, fresh, continues };
 }
 
 /** goesOn reports whether a message reads as one with the message before it. A request stands alone, so that nobody overlooks it. */

@@ -39,9 +39,7 @@ export class Timeline {
       this.messages.push(message);
       this.#byId.set(message.id, message);
       this.#noteAnswer(message);
-      if (message.thread_id !== undefined && message.thread_id !== message.id) {
-        this.replies.set(message.thread_id, (this.replies.get(message.thread_id) ?? 0) + 1);
-      }
+      this.#countReply(message, 1);
     }
     if (!ordered) {
       this.messages.sort(byTime);
@@ -64,19 +62,17 @@ export class Timeline {
     }
   }
 
-  /** trim forgets the oldest messages beyond a number. */
-  trim(most: number): boolean {
-    const surplus = this.messages.length - most;
-    if (surplus <= 0) {
-      return false;
-    }
-    for (const message of this.messages.splice(0, surplus)) {
+  /** trim forgets the oldest messages beyond a number, with all that is known of them, and returns them. */
+  trim(most: number): Message[] {
+    const gone = this.messages.splice(0, Math.max(0, this.messages.length - most));
+    for (const message of gone) {
       this.#byId.delete(message.id);
       this.reactions.delete(message.id);
       this.claims.delete(message.id);
-      this.answers.delete(message.id);
+      this.#forgetAnswer(message);
+      this.#countReply(message, -1);
     }
-    return true;
+    return gone;
   }
 
   /** annotate notes what happened to a message. It returns the message's id if its content has to be read anew. */
@@ -109,6 +105,20 @@ export class Timeline {
     }
   }
 
+  #forgetAnswer({ correlation_id: request, id }: Message): void {
+    const left = request === null ? undefined : this.answers.get(request)?.filter((answer) => answer.id !== id);
+    if (request !== null && left !== undefined) {
+      putUnlessEmpty(this.answers, request, left, left.length);
+    }
+  }
+
+  #countReply({ thread_id: thread, id }: Message, change: number): void {
+    if (thread !== undefined && thread !== id) {
+      const count = Math.max(0, (this.replies.get(thread) ?? 0) + change);
+      putUnlessEmpty(this.replies, thread, count, count);
+    }
+  }
+
   #react(id: string, annotation: Annotation): void {
     const { agent_id, signal = "", note = null, eta = null, created_at } = annotation;
     const all = this.reactions.get(id) ?? [];
@@ -126,6 +136,15 @@ export class Timeline {
 
   #claimsOfOthers(id: string, agent: string): SeenClaim[] {
     return (this.claims.get(id) ?? []).filter((claim) => claim.holder !== agent);
+  }
+}
+
+/** putUnlessEmpty keeps a value only while there is something in it. */
+function putUnlessEmpty<T>(map: Map<string, T>, key: string, value: T, size: number): void {
+  if (size > 0) {
+    map.set(key, value);
+  } else {
+    map.delete(key);
   }
 }
 
