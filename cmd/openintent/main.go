@@ -60,6 +60,7 @@ type commands struct {
 	Context    contextCommand    `cmd:"" group:"This program" help:"Store servers and keys under names."`
 	Completion completionCommand `cmd:"" group:"This program" help:"Print a script that lets a shell complete commands."`
 	Complete   completeCommand   `cmd:"" hidden:"" help:"Print the candidates for the last word of a command line."`
+	Manual     manualCommand     `cmd:"" name:"man" group:"This program" help:"Print the manual page."`
 	Version    versionCommand    `cmd:"" group:"This program" help:"Print the version."`
 	Explain    helpCommand       `cmd:"" name:"help" group:"This program" help:"Show how the program, or one of its commands, is used."`
 
