@@ -44,7 +44,11 @@ _openintent() {
         _files
     fi
 }
-compdef _openintent openintent
+if [[ $funcstack[1] == _openintent ]]; then # loaded by zsh from a folder of fpath, at the first completion
+    _openintent "$@"
+else
+    compdef _openintent openintent
+fi
 `,
 	"fish": `function __openintent
     set -l words (commandline -opc) (commandline -ct)

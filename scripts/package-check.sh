@@ -1,0 +1,177 @@
+#!/usr/bin/env bash
+# Checks the packages that `make package` has built into OUTDIR: packs the same programs again in another place and compares, looks for the
+# program of each system in its packages, and lets the tools that install packages choose and read them. Without PARTS it checks everything.
+#
+#   DATE=... [PARTS="again contents pip npm linux root"] scripts/package-check.sh OUTDIR [SYSTEM/PROCESSOR...]
+#
+# The parts linux and root need lintian, rpm and mmdebstrap, and root needs to be run by root.
+set -euo pipefail
+if (($# == 0)); then
+  echo 'usage: DATE=... [PARTS="again contents pip npm linux root"] scripts/package-check.sh OUTDIR [SYSTEM/PROCESSOR...]' >&2
+  exit 2
+fi
+outdir=$(cd "$1" && pwd)
+shift
+cd "$(dirname "$0")/.."
+targets=("$@")
+((${#targets[@]})) || targets=(linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64)
+version=$(sed -n 's/^const version = "\(.*\)"$/\1/p' cmd/openintent/version.go)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+  echo "package-check: $*" >&2
+  exit 1
+}
+
+# needs COMMAND... fails if one is missing.
+needs() {
+  local command
+  for command; do
+    command -v "$command" >/dev/null || fail "$command is needed: install it, or leave this part out with PARTS"
+  done
+}
+
+# only GLOB prints the path of the one package that matches in OUTDIR.
+only() {
+  # shellcheck disable=SC2206 # the name is a pattern
+  local found=("$outdir"/$1)
+  [[ ${#found[@]} == 1 && -f ${found[0]} ]] || fail "there is not exactly one $1 in $outdir; run make package first"
+  echo "${found[0]}"
+}
+
+# The names of a system in Python and in Node.js, and of a processor in Debian's and in RPM's packages.
+platforms() {
+  case $1 in
+  linux/amd64) echo manylinux_2_17_x86_64 musllinux_1_1_x86_64 ;;
+  linux/arm64) echo manylinux_2_17_aarch64 musllinux_1_1_aarch64 ;;
+  darwin/amd64) echo macosx_12_0_x86_64 macosx_15_0_x86_64 ;;
+  darwin/arm64) echo macosx_12_0_arm64 macosx_15_0_arm64 ;;
+  windows/amd64) echo win_amd64 ;;
+  windows/arm64) echo win_arm64 ;;
+  esac
+}
+node_name() { sed -e 's#windows/#win32-#' -e 's#/#-#' -e 's#amd64#x64#' <<<"$1"; }
+rpm_name() { sed -e 's#.*/amd64#x86_64#' -e 's#.*/arm64#aarch64#' <<<"$1"; }
+wheel_of() { only "openintentd-*$(platforms "$1" | cut -d ' ' -f 1)*.whl"; }
+npm_of() { only "openintent-server-$(node_name "$1")-$version.tgz"; }
+deb_of() { only "openintent_*_${1#*/}.deb"; }
+rpm_of() { only "openintent-*.$(rpm_name "$1").rpm"; }
+
+# Packs again, into another folder, with another umask, time zone and folder for temporary files.
+check_again() {
+  local archive package
+  mkdir -p "$work/again" "$work/temporary"
+  for archive in "$outdir/openintent-$version"-*.tar.gz "$outdir/openintent-$version"-*.zip; do
+    if [[ -f $archive ]]; then
+      ln -s "$archive" "$work/again"
+    fi
+  done
+  (umask 0077 && TZ=Pacific/Chatham TMPDIR=$work/temporary scripts/package-program.sh "$work/again" "${targets[@]}" >"$work/made")
+  while read -r package; do
+    cmp "$package" "$outdir/${package##*/}"
+  done <"$work/made"
+  echo "$(wc -l <"$work/made") packages have the same bytes"
+}
+
+# Each package holds the program of its system that is in the release.
+check_contents() {
+  local target program name place
+  for target in "${targets[@]}"; do
+    place=$work/contents/$target name=openintent-$version-${target/\//-} program=openintent
+    mkdir -p "$place/npm" "$place/deb" "$place/rpm"
+    if [[ $target == windows/* ]]; then
+      program=openintent.exe
+      python3 -m zipfile -e "$(only "$name.zip")" "$place"
+    else
+      tar --extract --gzip --file "$(only "$name.tar.gz")" --directory "$place"
+    fi
+    go version -m "$place/$name/$program" >"$place/built"
+    [[ $(sed -n 's/.*\tGO\(OS\|ARCH\)=//p' "$place/built" | sort | xargs) == "$(tr / '\n' <<<"$target" | sort | xargs)" ]] ||
+      fail "$name holds the program of another system"
+    python3 -m zipfile -e "$(wheel_of "$target")" "$place/wheel"
+    cmp "$place/$name/$program" "$place"/wheel/*.data/scripts/"${program/openintent/openintentd}"
+    tar --extract --gzip --file "$(npm_of "$target")" --directory "$place/npm"
+    cmp "$place/$name/$program" "$place/npm/package/bin/$program"
+    if [[ $target == linux/* ]]; then
+      dpkg-deb --extract "$(deb_of "$target")" "$place/deb"
+      cmp "$place/$name/$program" "$place/deb/usr/bin/openintent"
+      grep -q '^ExecStart=/usr/bin/openintent serve ' "$place/deb/usr/lib/systemd/system/openintent.service" || fail "the unit starts another program"
+    fi
+    rm -rf "$place"
+    echo "$target: its packages hold its program"
+  done
+}
+
+# pip chooses the wheel of each system, by its name alone.
+check_pip() {
+  local target platform
+  scripts/python-env.sh >/dev/null
+  for target in "${targets[@]}"; do
+    for platform in $(platforms "$target"); do
+      .cache/python-installer/bin/pip download --quiet --disable-pip-version-check --no-index --find-links "$outdir" --no-deps \
+        --only-binary :all: --platform "$platform" --dest "$work/$platform" openintentd
+      cmp "$work/$platform"/*.whl "$(wheel_of "$target")"
+      echo "$platform: pip takes $(basename "$(wheel_of "$target")")"
+    done
+  done
+}
+
+# npm installs the package of each system there, with the commands, in one go and offline, and of no other system.
+check_npm() {
+  local target other system commands
+  commands=$(only "openintent-server-$version.tgz")
+  for target in "${targets[@]}"; do
+    system=$(node_name "$target")
+    install_as "$target" "$commands" "$(npm_of "$target")" >/dev/null
+    [[ $(ls "$work/npm/node_modules/@openintent") == "server"$'\n'"server-$system" ]] || fail "npm did not install the packages of $system"
+    for other in "${targets[@]}"; do
+      if [[ $other != "$target" ]] && install_as "$target" "$commands" "$(npm_of "$other")" >/dev/null 2>&1; then
+        fail "npm installed the package of $other on $target"
+      fi
+    done
+    echo "$system: npm takes the packages"
+  done
+}
+
+install_as() { # TARGET PACKAGE...
+  local system
+  system=$(node_name "$1")
+  shift
+  rm -rf "$work/npm"
+  mkdir "$work/npm"
+  scripts/node.sh npm install --prefix "$work/npm" --cache "$work/npm-cache" --os "${system%-*}" --cpu "${system#*-}" --offline --no-audit \
+    --no-fund --loglevel=error "$@"
+}
+
+# Debian's own checker has no complaint that it calls an error, and rpm reads its package.
+check_linux() {
+  local target said
+  needs lintian rpm
+  for target in "${targets[@]}"; do
+    [[ $target == linux/* ]] || continue
+    lintian --allow-root --fail-on error "$(deb_of "$target")"
+    said=$(rpm --query --package --nosignature --configfiles "$(rpm_of "$target")")
+    [[ $said == /etc/openintent/settings.yaml ]] || fail "an upgrade of the .rpm would not keep the settings, but $said"
+    said=$(rpm --query --package --nosignature --queryformat '%{ARCH} %{VERSION}-%{RELEASE}' "$(rpm_of "$target")")
+    echo "$target: lintian finds no error, and rpm reads $said"
+  done
+}
+
+# The .deb is installed, upgraded, removed and purged in a Debian of its own.
+check_root() {
+  local processor older=$work/older name
+  needs mmdebstrap
+  processor=$(dpkg --print-architecture)
+  name=openintent-$version-linux-$processor
+  mkdir -p "$older"
+  tar --extract --gzip --file "$(only "$name.tar.gz")" --directory "$older"
+  VERSION=0.0.1 DATE=${DATE:-} scripts/package-linux.sh "$older" "$processor" "$older/$name/openintent" "$older/$name/openintent" >/dev/null
+  scripts/package-root.sh "$older/openintent_0.0.1-1_$processor.deb" "$(deb_of "linux/$processor")"
+}
+
+for part in ${PARTS:-again contents pip npm linux root}; do
+  declare -F "check_$part" >/dev/null || fail "there is no part $part; there are again, contents, pip, npm, linux, root"
+  echo "== $part"
+  "check_$part"
+done
