@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -60,7 +61,7 @@ complete -c openintent -a '(__openintent)'
 
 // Run prints the script.
 func (c completionCommand) Run(to terminal) error {
-	_, err := io.WriteString(to.stdout, completionScripts[c.Shell])
+	_, err := io.WriteString(to.stdout, strings.ReplaceAll(completionScripts[c.Shell], "openintent", calledAs(os.Args[0])))
 	return err
 }
 

@@ -72,6 +72,8 @@ func TestTheWheelIsTheWholeProgram(t *testing.T) {
 	require.Len(t, installed, 1, "%s", installed)
 	require.Equal(t, "openintentd", installed[0].Name())
 	require.Contains(t, does(t, "openintentd", "version"), "openintent "+programVersion(t)+" ")
+	require.Contains(t, does(t, "openintentd", "help"), "Usage: openintentd <command>")
+	require.Contains(t, does(t, "openintentd", "completion", "bash"), " openintentd complete bash ")
 	requireDemo(t, exec.Command("openintentd", "demo", "--http-addr=127.0.0.1:0", "--grpc-addr=127.0.0.1:0", "--pace=10ms"))
 }
 
