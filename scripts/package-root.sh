@@ -12,18 +12,27 @@ if ((EUID != 0)); then
   echo "package-root: only root can make another root file system" >&2
   exit 1
 fi
-# Processes of its own, so that none of them is left, and ports of its own.
+# Processes of its own, so that none of them is left.
 if [[ -z ${OPENINTENT_IN_ROOT:-} ]]; then
   OPENINTENT_IN_ROOT=1 exec unshare --mount --pid --fork --mount-proc --kill-child "$0" "$@"
 fi
+older=$(realpath "$1") newer=$(realpath "$2")
+cd "$(dirname "$0")/.."
+mkdir -p .cache
 work=$(mktemp -d)
 trap 'rm -rf --one-file-system "$work"' EXIT
 root=$work/root
 
-suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-mmdebstrap --quiet --variant=apt --skip=check/empty "$suite" "$root" >&2
-cp "$1" "$root/older.deb"
-cp "$2" "$root/newer.deb"
+# A new Debian takes a minute, so it is kept as it came.
+kept=$PWD/.cache/debian-$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release).tar
+if [[ ! -f $kept ]]; then
+  mmdebstrap --quiet --variant=apt "$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" "$work/debian.tar" >&2
+  mv "$work/debian.tar" "$kept"
+fi
+mkdir "$root"
+tar --extract --file "$kept" --directory "$root"
+cp "$older" "$root/older.deb"
+cp "$newer" "$root/newer.deb"
 
 fail() {
   echo "package-root: $*" >&2
@@ -75,7 +84,7 @@ echo "Installed: the server starts as its user, with its settings."
 
 install /newer.deb
 # shellcheck disable=SC2016 # dpkg-query fills it in
-[[ $(inside dpkg-query --show --showformat '${Version}' openintent) == "$(dpkg-deb --field "$2" Version)" ]] || fail "the upgrade has not changed the version"
+[[ $(inside dpkg-query --show --showformat '${Version}' openintent) == "$(dpkg-deb --field "$newer" Version)" ]] || fail "the upgrade has not changed the version"
 cmp "$work/settings.yaml" "$root/etc/openintent/settings.yaml"
 mode_is /etc/openintent/settings.yaml 640:root:openintent
 serves

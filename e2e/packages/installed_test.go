@@ -18,15 +18,31 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// packed packs the program for this system as `make package` does, but for how hard it compresses, and returns the packages whose names
-// match a pattern.
-func packed(t *testing.T, pattern string) []string {
+// Whoever has no Go installs the packages of this system and runs the program, with a PATH that has nothing else.
+func TestTheProgramWithoutGo(t *testing.T) {
+	folder := packed(t)
+	t.Run("from the wheel", func(t *testing.T) { requireWheel(t, named(t, folder, "*.whl")[0]) })
+	t.Run("from the npm packages", func(t *testing.T) {
+		installed := installedByNpm(t, named(t, folder, "*.tgz"))
+		requireCommands(t, installed)
+		requireSentences(t, installed)
+	})
+}
+
+// packed packs the program for this system as `make package` does, but for how hard it compresses, and returns the folder of the packages.
+func packed(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
 	packing := harness.Command(filepath.Join(root, "tools"), "go", "run", "./packages", "-version", programVersion(t), "-sources", "..",
 		"-out", folder, "-level", "1", runtime.GOOS+"/"+runtime.GOARCH+"="+harness.Executable(t))
 	output, err := packing.CombinedOutput()
 	require.NoError(t, err, "%s", output)
+	return folder
+}
+
+// named returns the files of a folder whose names match a pattern.
+func named(t *testing.T, folder, pattern string) []string {
+	t.Helper()
 	found, err := filepath.Glob(filepath.Join(folder, pattern))
 	require.NoError(t, err)
 	require.NotEmpty(t, found)
@@ -52,16 +68,16 @@ func does(t *testing.T, name string, arguments ...string) string {
 	return stdout
 }
 
-// Whoever installs the wheel has the program, as one command, and nothing else. The PATH has neither Go nor anything else.
-func TestTheWheelIsTheWholeProgram(t *testing.T) {
+// requireWheel checks that the wheel brings the program, as one command, and nothing else.
+func requireWheel(t *testing.T, wheel string) {
+	t.Helper()
 	python, err := harness.Python()
 	require.NoError(t, err)
-	wheel := packed(t, "*.whl")
 	environment := filepath.Join(t.TempDir(), "environment")
 	does(t, python, "-m", "venv", "--without-pip", environment)
 	commands := filepath.Join(environment, "bin")
 	does(t, filepath.Join(root, ".cache/python-installer/bin/pip"), "--python", filepath.Join(commands, "python"),
-		"install", "--no-index", "--quiet", "--disable-pip-version-check", wheel[0])
+		"install", "--no-index", "--quiet", "--disable-pip-version-check", wheel)
 	t.Setenv("PATH", commands)
 
 	found, err := os.ReadDir(commands)
@@ -73,7 +89,7 @@ func TestTheWheelIsTheWholeProgram(t *testing.T) {
 	require.Equal(t, "openintentd", installed[0].Name())
 	require.Contains(t, does(t, "openintentd", "version"), "openintent "+programVersion(t)+" ")
 	require.Contains(t, does(t, "openintentd", "help"), "Usage: openintentd <command>")
-	require.Contains(t, does(t, "openintentd", "completion", "bash"), " openintentd complete bash ")
+	require.Contains(t, does(t, "openintentd", "completion", "bash"), "(openintentd complete bash ")
 	requireDemo(t, exec.Command("openintentd", "demo", "--http-addr=127.0.0.1:0", "--grpc-addr=127.0.0.1:0", "--pace=10ms"))
 }
 
@@ -95,7 +111,7 @@ func requireDemo(t *testing.T, demo *exec.Cmd) {
 }
 
 // installedByNpm installs both packages, offline and in one command, and leaves a PATH that has node alone. It returns the folder.
-func installedByNpm(t *testing.T) string {
+func installedByNpm(t *testing.T, tarballs []string) string {
 	t.Helper()
 	path := harness.Prepare(t, root, "scripts/node.sh", "bash", "-c", "echo $PATH")
 	t.Setenv("PATH", path)
@@ -104,22 +120,23 @@ func installedByNpm(t *testing.T) string {
 	folder := t.TempDir()
 	does(t, "npm", append([]string{
 		"install", "--prefix", folder, "--offline", "--cache", t.TempDir(), "--no-audit", "--no-fund", "--loglevel=error",
-	}, packed(t, "*.tgz")...)...)
+	}, tarballs...)...)
 	alone := t.TempDir()
 	require.NoError(t, os.Symlink(node, filepath.Join(alone, "node")))
 	t.Setenv("PATH", alone)
 	return folder
 }
 
-// The server runs behind the launcher as it does alone: it answers, ends when it is told to, and its exit code is passed on.
-func TestTheNpmPackagesRunTheProgram(t *testing.T) {
-	folder := installedByNpm(t)
+// requireCommands checks that the server runs behind the launcher as it does alone: it answers, ends when it is told to, and its exit code is
+// passed on.
+func requireCommands(t *testing.T, folder string) {
+	t.Helper()
 	command := filepath.Join(folder, "node_modules/.bin/openintent")
 	for _, name := range []string{"openintent", "openintentd"} {
 		require.Contains(t, does(t, filepath.Join(filepath.Dir(command), name), "version"), "openintent "+programVersion(t)+" ")
 	}
 	server := harness.StartProcess(t, harness.Options{Program: command})
-	require.Equal(t, "ready\n", does(t, command, "health", server.HTTPAddress()))
+	require.Equal(t, "ready\n", does(t, command, "health", strings.TrimPrefix(server.BaseURL(), "http://")))
 	require.NoError(t, server.Stop())
 	require.Contains(t, server.Log(), `"msg":"stopping"`, "the program was told, and not only its launcher")
 
@@ -128,9 +145,9 @@ func TestTheNpmPackagesRunTheProgram(t *testing.T) {
 	require.Contains(t, stderr, "openintent: there is no command dance")
 }
 
-// What is wrong with an installation is one sentence that says what to do, and no stack.
-func TestTheLauncherSaysWhatIsMissing(t *testing.T) {
-	folder := installedByNpm(t)
+// requireSentences breaks the installation, and checks that what is wrong is one sentence that says what to do, and no stack.
+func requireSentences(t *testing.T, folder string) {
+	t.Helper()
 	command := filepath.Join(folder, "node_modules/.bin/openintent")
 	program, err := filepath.Glob(filepath.Join(folder, "node_modules/@openintent/server-*"))
 	require.NoError(t, err)
@@ -159,6 +176,6 @@ func TestTheLauncherSaysWhatIsMissing(t *testing.T) {
 	launcher := filepath.Join(folder, "node_modules/@openintent/server/bin/openintent.js")
 	text, err = os.ReadFile(launcher)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(launcher, []byte(strings.Replace(string(text), "process.platform", `"plan9"`, 1)), 0o600))
+	require.NoError(t, os.WriteFile(launcher, []byte(strings.ReplaceAll(string(text), "process.platform", `"plan9"`)), 0o600))
 	require.Contains(t, refused(), "openintent: there is no program for plan9-")
 }
