@@ -55,7 +55,7 @@ serves() {
   local server healthy=
   rm -f "$root/var/lib/openintent/ready.json"
   # shellcheck disable=SC2016,SC2046 # the inner shell expands them; ExecStart is several words
-  env --ignore-environment PATH=/usr/bin chroot --userspec="$(said User):$(said User)" "$root" sh -c 'umask "$1" && cd "$2" && shift 2 && exec "$@"' sh \
+  env --ignore-environment PATH=/usr/sbin:/usr/bin chroot --userspec="$(said User):$(said User)" "$root" sh -c 'umask "$1" && cd "$2" && shift 2 && exec "$@"' sh \
     "$(said UMask)" "$(said WorkingDirectory)" $(said ExecStart) 2>"$work/log" &
   server=$!
   for _ in $(seq 600); do
@@ -107,8 +107,8 @@ inside getent passwd openintent >/dev/null || fail "the user is gone, though fil
 echo "Purged: settings, keys and data are gone, and the user is there."
 
 mkdir -p "$root/run/systemd/system"
-printf '#!/bin/sh\necho "$*" >>/systemctl.log\n' >"$root/usr/local/bin/systemctl"
-chmod +x "$root/usr/local/bin/systemctl"
+printf '#!/bin/sh\necho "$*" >>/systemctl.log\n' >"$root/usr/bin/systemctl"
+chmod +x "$root/usr/bin/systemctl"
 called() { # SENTENCE CALL...
   local what=$1
   shift
