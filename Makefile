@@ -47,7 +47,7 @@ deploy-check: ## Check the chart, the alerts, the unit of systemd, the image and
 	scripts/check-deploy.sh $(PARTS)
 
 package: release package-sdks ## Build all packages into dist/: the SDKs', and of the program wheels, npm packages, .deb and .rpm (TARGETS for some)
-	DATE=$(DATE) scripts/package-program.sh dist $(TARGETS)
+	scripts/package-program.sh dist $(TARGETS)
 
 package-sdks: ## Build the SDKs' packages into dist/: a Go module, a wheel and an npm package, and the protos for other languages
 	rm -f dist/openintent-go-* dist/openintent_channels-* dist/openintent-channels-* dist/openintent-protos-* # those of other versions
@@ -57,7 +57,7 @@ package-sdks: ## Build the SDKs' packages into dist/: a Go module, a wheel and a
 	scripts/package-protos.sh dist
 
 package-check: ## Pack the programs in dist/ again in another place, compare, and check what each package holds (TARGETS for some)
-	DATE=$(DATE) scripts/package-check.sh dist $(TARGETS)
+	scripts/package-check.sh dist $(TARGETS)
 
 check: lint ## Build, lint and run the unit tests on SQLite alone: the quick check after an edit
 	go build ./...

@@ -2,12 +2,12 @@
 # Checks the packages that `make package` has built into OUTDIR: packs the same programs again in another place and compares, looks for the
 # program of each system in its packages, and lets the tools that install packages choose and read them. Without PARTS it checks everything.
 #
-#   DATE=... [PARTS="again contents pip npm linux root"] scripts/package-check.sh OUTDIR [SYSTEM/PROCESSOR...]
+#   [PARTS="again contents pip npm linux root"] scripts/package-check.sh OUTDIR [SYSTEM/PROCESSOR...]
 #
 # The parts linux and root need lintian, rpm and mmdebstrap, and root needs to be run by root.
 set -euo pipefail
 if (($# == 0)); then
-  echo 'usage: DATE=... [PARTS="again contents pip npm linux root"] scripts/package-check.sh OUTDIR [SYSTEM/PROCESSOR...]' >&2
+  echo 'usage: [PARTS="again contents pip npm linux root"] scripts/package-check.sh OUTDIR [SYSTEM/PROCESSOR...]' >&2
   exit 2
 fi
 outdir=$(cd "$1" && pwd)
@@ -62,7 +62,7 @@ rpm_of() { only "openintent-*.$(rpm_name "$1").rpm"; }
 check_again() {
   local archive package
   mkdir -p "$work/again" "$work/temporary"
-  for archive in "$outdir/openintent-$version"-*.tar.gz "$outdir/openintent-$version"-*.zip; do
+  for archive in "$outdir/openintent-$version"-*.tar.gz "$outdir/openintent-$version"-*.zip "$outdir/openintent-$version"-*.cdx.json; do
     if [[ -f $archive ]]; then
       ln -s "$archive" "$work/again"
     fi
@@ -162,7 +162,7 @@ check_root() {
   name=openintent-$version-linux-$processor
   mkdir -p "$older"
   tar --extract --gzip --file "$(only "$name.tar.gz")" --directory "$older"
-  VERSION=0.0.1 DATE=${DATE:-} scripts/package-linux.sh "$older" "$processor" "$older/$name/openintent" "$older/$name/openintent" >/dev/null
+  VERSION=0.0.1 scripts/package-linux.sh "$older" "$processor" "$older/$name/openintent" "$older/$name/openintent" >/dev/null
   scripts/package-root.sh "$older/openintent_0.0.1-1_$processor.deb" "$(deb_of "linux/$processor")"
 }
 

@@ -3,10 +3,10 @@
 # a file of settings, the manual page, and completions for bash, zsh and fish. The page and the completions come from HERE, the program of
 # the same sources for this system, because a program for another processor cannot be run.
 #
-#   VERSION=... DATE=... scripts/package-linux.sh OUTDIR PROCESSOR PROGRAM HERE
+#   VERSION=... [DATE=...] scripts/package-linux.sh OUTDIR PROCESSOR PROGRAM HERE
 set -euo pipefail
 if (($# != 4)); then
-  echo "usage: VERSION=... DATE=... scripts/package-linux.sh OUTDIR PROCESSOR PROGRAM HERE" >&2
+  echo "usage: VERSION=... [DATE=...] scripts/package-linux.sh OUTDIR PROCESSOR PROGRAM HERE" >&2
   exit 2
 fi
 outdir=$(cd "$1" && pwd) processor=$2 program=$(realpath "$3") here=$(realpath "$4")
