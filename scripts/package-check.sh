@@ -4,7 +4,7 @@
 #
 #   [PARTS="again contents pip npm linux root"] scripts/package-check.sh OUTDIR [SYSTEM/PROCESSOR...]
 #
-# The parts linux and root need lintian, rpm and mmdebstrap, and root needs to be run by root.
+# The part contents needs dpkg-deb, linux needs lintian and rpm, and root needs mmdebstrap and root's rights.
 set -euo pipefail
 if (($# == 0)); then
   echo 'usage: [PARTS="again contents pip npm linux root"] scripts/package-check.sh OUTDIR [SYSTEM/PROCESSOR...]' >&2
@@ -77,9 +77,10 @@ check_again() {
 # Each package holds the program of its system that is in the release.
 check_contents() {
   local target program name place
+  needs dpkg-deb
   for target in "${targets[@]}"; do
     place=$work/contents/$target name=openintent-$version-${target/\//-} program=openintent
-    mkdir -p "$place/npm" "$place/deb" "$place/rpm"
+    mkdir -p "$place/npm" "$place/deb"
     if [[ $target == windows/* ]]; then
       program=openintent.exe
       python3 -m zipfile -e "$(only "$name.zip")" "$place"
@@ -140,9 +141,9 @@ check_npm() {
   done
 }
 
-# Debian's own checker has no complaint that it calls an error, and rpm reads its package.
+# Debian's own checker has no complaint that it calls an error. rpm reads its package, which holds the program of the .deb.
 check_linux() {
-  local target said
+  local target said program
   needs lintian rpm
   for target in "${targets[@]}"; do
     [[ $target == linux/* ]] || continue
@@ -150,6 +151,9 @@ check_linux() {
     said=$(rpm --query --package --nosignature --configfiles "$(rpm_of "$target")")
     [[ $said == /etc/openintent/settings.yaml ]] || fail "an upgrade of the .rpm would not keep the settings, but $said"
     said=$(rpm --query --package --nosignature --queryformat '%{ARCH} %{VERSION}-%{RELEASE}' "$(rpm_of "$target")")
+    program=$(dpkg-deb --fsys-tarfile "$(deb_of "$target")" | tar --extract --to-stdout ./usr/bin/openintent | sha256sum)
+    rpm --query --package --nosignature --queryformat '[%{FILENAMES} %{FILEDIGESTS}\n]' "$(rpm_of "$target")" |
+      grep -qx "/usr/bin/openintent ${program%% *}" || fail "the .rpm holds another program than the .deb"
     echo "$target: lintian finds no error, and rpm reads $said"
   done
 }
