@@ -1,7 +1,7 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build recording release release-check image deploy-check package check test test-sdks check-console test-console console-costs console-pictures torture upgrade day claims leases lease-model quiet search faults mutants soak siege failover conformance clients harness lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
+.PHONY: help run build recording release release-check image deploy-check package package-sdks package-check check test test-sdks check-console test-console console-costs console-pictures torture upgrade day claims leases lease-model quiet search faults mutants soak siege failover conformance clients harness lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 
@@ -46,12 +46,18 @@ image: ## Build the image openintent with Docker
 deploy-check: ## Check the chart, the alerts, the unit of systemd, the image and all systems of a release (PARTS for some)
 	scripts/check-deploy.sh $(PARTS)
 
-package: ## Build packages into dist/: the SDKs as a Go module, a wheel and an npm package, and the protos for other languages
+package: release package-sdks ## Build all packages into dist/: the SDKs', and of the program wheels, npm packages, .deb and .rpm (TARGETS for some)
+	scripts/package-program.sh dist $(TARGETS)
+
+package-sdks: ## Build the SDKs' packages into dist/: a Go module, a wheel and an npm package, and the protos for other languages
 	rm -f dist/openintent-go-* dist/openintent_channels-* dist/openintent-channels-* dist/openintent-protos-* # those of other versions
 	scripts/package-go.sh dist
 	scripts/package-python.sh dist
 	scripts/package-typescript.sh dist
 	scripts/package-protos.sh dist
+
+package-check: ## Pack the programs in dist/ again in another place, compare, and check what each package holds (TARGETS for some)
+	scripts/package-check.sh dist $(TARGETS)
 
 check: lint ## Build, lint and run the unit tests on SQLite alone: the quick check after an edit
 	go build ./...

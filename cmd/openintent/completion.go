@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -44,7 +45,11 @@ _openintent() {
         _files
     fi
 }
-compdef _openintent openintent
+if [[ $funcstack[1] == _openintent ]]; then # loaded by zsh from a folder of fpath, at the first completion
+    _openintent "$@"
+else
+    compdef _openintent openintent
+fi
 `,
 	"fish": `function __openintent
     set -l words (commandline -opc) (commandline -ct)
@@ -56,7 +61,7 @@ complete -c openintent -a '(__openintent)'
 
 // Run prints the script.
 func (c completionCommand) Run(to terminal) error {
-	_, err := io.WriteString(to.stdout, completionScripts[c.Shell])
+	_, err := io.WriteString(to.stdout, strings.ReplaceAll(completionScripts[c.Shell], "openintent", calledAs(os.Args[0])))
 	return err
 }
 

@@ -99,7 +99,7 @@ A team of scripted agents works on a server on this machine, until Ctrl-C. One o
 
   The console    http://%[1]s/console    press "Continue as you"
   The documents  http://%[1]s/docs
-  From a shell   openintent inbox --server %[2]s --agent %[3]s
+  From a shell   %[4]s inbox --server %[2]s --agent %[3]s
 
-`, addresses.HTTP, addresses.GRPC, demo.Person)
+`, addresses.HTTP, addresses.GRPC, demo.Person, calledAs(os.Args[0]))
 }

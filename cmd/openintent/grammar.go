@@ -8,11 +8,11 @@ import (
 )
 
 // grammar returns the commands that a command line needs: the one that its first word names, and the program's own flags. The parser
-// takes longer to read the descriptions of all commands than most commands take. Help, completion and suggestions for a misspelt verb
-// need them all.
+// takes longer to read the descriptions of all commands than most commands take. Help, completion, the manual page and
+// suggestions for a misspelt verb need them all.
 func grammar(arguments []string) any {
 	first := arguments[0]
-	if first == "help" || first == "complete" || slices.Contains(arguments, "--help") || slices.Contains(arguments, "-h") {
+	if first == "help" || first == "complete" || first == "man" || slices.Contains(arguments, "--help") || slices.Contains(arguments, "-h") {
 		return &commands{}
 	}
 	var needed []reflect.StructField

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/alecthomas/kong"
@@ -16,7 +17,7 @@ func TestACommandAloneIsAsAmongAllOthers(t *testing.T) {
 		parser, err := kong.New(grammar([]string{verb.Name}), version)
 		require.NoError(t, err)
 		require.Equal(t, described(whole.Model.Node, verb.Name), described(parser.Model.Node, verb.Name))
-		if verb.Name != "help" && verb.Name != "complete" {
+		if !slices.Contains([]string{"help", "complete", "man"}, verb.Name) {
 			require.Len(t, parser.Model.Children, 1, "%s is read without the others", verb.Name)
 		}
 	}
@@ -24,7 +25,7 @@ func TestACommandAloneIsAsAmongAllOthers(t *testing.T) {
 
 // Help, and the suggestions for a misspelt verb, need all commands.
 func TestHelpAndMisspeltVerbsNeedAllCommands(t *testing.T) {
-	for _, arguments := range [][]string{{"--help"}, {"ask", "--help"}, {"ask", "-h"}, {"help", "ask"}, {"complete", "bash"}, {"aks"}, {"--version"}} {
+	for _, arguments := range [][]string{{"--help"}, {"ask", "--help"}, {"ask", "-h"}, {"help", "ask"}, {"complete", "bash"}, {"man"}, {"aks"}, {"--version"}} {
 		require.IsType(t, &commands{}, grammar(arguments), "%s", arguments)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -60,6 +61,7 @@ type commands struct {
 	Context    contextCommand    `cmd:"" group:"This program" help:"Store servers and keys under names."`
 	Completion completionCommand `cmd:"" group:"This program" help:"Print a script that lets a shell complete commands."`
 	Complete   completeCommand   `cmd:"" hidden:"" help:"Print the candidates for the last word of a command line."`
+	Manual     manualCommand     `cmd:"" name:"man" group:"This program" help:"Print the manual page."`
 	Version    versionCommand    `cmd:"" group:"This program" help:"Print the version."`
 	Explain    helpCommand       `cmd:"" name:"help" group:"This program" help:"Show how the program, or one of its commands, is used."`
 
@@ -101,7 +103,7 @@ func run(ctx context.Context, arguments []string, to terminal) int {
 	}
 	exited, code := false, exitOK
 	parser := kong.Must(grammar(arguments),
-		kong.Name("openintent"),
+		kong.Name(calledAs(os.Args[0])),
 		kong.Description("Channels and messages between agents that work on one intent (RFC-0021)."),
 		kong.Writers(to.stdout, to.stderr),
 		// Kong asks to exit for --help while it is still parsing.
@@ -129,6 +131,14 @@ func run(ctx context.Context, arguments []string, to terminal) int {
 		return exitCode(err)
 	}
 	return exitOK
+}
+
+// calledAs returns the program's name, as the user knows it: Python's wheel brings it as openintentd.
+func calledAs(path string) string {
+	if strings.TrimSuffix(filepath.Base(path), ".exe") == "openintentd" {
+		return "openintentd"
+	}
+	return "openintent"
 }
 
 // isQuiet reports whether a command line has the program's own flag --quiet.

@@ -138,3 +138,12 @@ func TestTryItNamesTheAddressAndTheKey(t *testing.T) {
 	require.Contains(t, text, server.DevelopmentKey)
 	require.Contains(t, tryIt(server.Config{TLSCert: "c"}, server.Addresses{HTTP: "h:1"}), "https://h:1/v1/intents")
 }
+
+func TestTheProgramIsCalledAsItIsInstalled(t *testing.T) {
+	for path, want := range map[string]string{
+		"openintent": "openintent", "/usr/bin/openintent": "openintent", "openintent.test": "openintent", "": "openintent",
+		"openintentd": "openintentd", "/environment/bin/openintentd": "openintentd", "openintentd.exe": "openintentd",
+	} {
+		require.Equal(t, want, calledAs(path), path)
+	}
+}
