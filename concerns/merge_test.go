@@ -94,6 +94,26 @@ func TestLanesAreMerged(t *testing.T) {
 	})
 }
 
+// A page ends once it has read enough, though it has found nothing. What it leads on to has the rest.
+func TestAPageThatFindsNothingEnds(t *testing.T) {
+	db := databasetest.Open(t, database.Config{URL: databasetest.URL(t, database.SQLite)})
+	var places []place
+	for i := range int64(1_000) {
+		places = append(places, place{since: i, kind: 1})
+	}
+	last := places[len(places)-1]
+	require.NoError(t, db.Read(t.Context(), func(tx *database.Tx) error {
+		m := newMerge([]*lane{laneOf(1, places, func(p place) bool { return p == last }, 10)}, place{}, bounds{100, 5})
+		found, err := m.take(tx, 5)
+		require.NoError(t, err)
+		require.Empty(t, found)
+		require.False(t, m.ended())
+		require.Equal(t, 100, m.rows)
+		require.Equal(t, places[99], m.through())
+		return nil
+	}))
+}
+
 func TestAPlaceAmongThoseOfAKind(t *testing.T) {
 	p := place{since: 5, kind: 2, major: 3, minor: 4, text: "m", more: "n"}
 	require.Equal(t, p, p.among(2))

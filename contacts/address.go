@@ -1,6 +1,7 @@
 package contacts
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	netmail "net/mail"
@@ -99,6 +100,19 @@ func (c *contact) endpoint() string {
 	var push webpush.Subscription
 	_ = json.Unmarshal([]byte(c.address), &push) // the room has written it
 	return push.Endpoint
+}
+
+// addressDigest returns the digest by which codes to the contact's address are counted. Mail providers deliver what has a + and a tag in its name
+// to the name before them, whatever the letters' case; so the tag and the case do not count.
+func (c *contact) addressDigest() []byte {
+	address := c.endpoint()
+	if c.kind == mail {
+		name, domain, _ := strings.Cut(strings.ToLower(address), "@")
+		name, _, _ = strings.Cut(name, "+")
+		address = "mailto:" + name + "@" + domain
+	}
+	sum := sha256.Sum256([]byte(address))
+	return sum[:]
 }
 
 // shown returns what of the address does no harm: it tells the person which one it is, and nobody else how to use it.

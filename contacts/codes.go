@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"fmt"
 	"math/big"
 	"strings"
@@ -23,9 +24,9 @@ const (
 	codeFor      = 15 * time.Minute
 	codeAttempts = 5
 	codeDigits   = 8
-	// codesPer is the time in which a contact gets codesOfContact codes at most, and a key sends codesOfKey.
+	// codesPer is the time in which codesOfAddress codes at most are sent to an address, whoever wants them, and codesOfKey for a key.
 	codesPer       = time.Hour
-	codesOfContact = 3
+	codesOfAddress = 3
 	codesOfKey     = 10
 	// forgottenCodes bounds how many notes of codes one run of the sweep removes.
 	forgottenCodes = 1_000
@@ -33,7 +34,7 @@ const (
 
 var (
 	errTooManyCodes = fault.New(fault.Quota, "TOO_MANY_CODES",
-		"The server sends at most 3 codes to a contact and 10 for a key within an hour; try again later.").After(codesPer)
+		"The server sends at most 3 codes to an address and 10 for a key within an hour; try again later.").After(codesPer)
 	errCodeWrong = fault.New(fault.Conflict, "CODE_WRONG",
 		"The code is not the one that counts for this contact: it was mistyped, is older than 15 minutes, was tried 5 times or was replaced."+
 			" Type the newest one, or have a new one sent.")
@@ -47,17 +48,19 @@ type sending struct {
 
 // newCode makes a code for a contact, in the place of an earlier one. Nobody but its receiver learns it.
 func newCode(tx *database.Tx, c caller.Caller, to *contact) (sending, error) {
-	now := tx.Now()
+	now, address := tx.Now(), to.addressDigest()
+	if err := tx.Alone("codes to the address " + hex.EncodeToString(address)); err != nil {
+		return sending{}, err
+	}
 	since := database.Micros(now.Add(-codesPer))
-	var ofContact, ofKey int64
+	var ofAddress, ofKey int64
 	if err := tx.Pipeline(
-		database.ReadValue(&ofContact, "SELECT count(*) FROM contact_codes WHERE agent_id = ? AND contact_id = ? AND sent_at > ?",
-			to.agent, to.id, since),
+		database.ReadValue(&ofAddress, "SELECT count(*) FROM contact_codes WHERE address_digest = ? AND sent_at > ?", address, since),
 		database.ReadValue(&ofKey, "SELECT count(*) FROM contact_codes WHERE key_id = ? AND sent_at > ?", c.KeyID, since),
 	); err != nil {
 		return sending{}, err
 	}
-	if ofContact >= codesOfContact || ofKey >= codesOfKey {
+	if ofAddress >= codesOfAddress || ofKey >= codesOfKey {
 		return sending{}, errTooManyCodes
 	}
 	number, err := rand.Int(rand.Reader, new(big.Int).Exp(big.NewInt(10), big.NewInt(codeDigits), nil))
@@ -70,8 +73,8 @@ func newCode(tx *database.Tx, c caller.Caller, to *contact) (sending, error) {
 		return sending{}, err
 	}
 	return sending{to, code}, tx.Pipeline(database.Statement{
-		SQL:  "INSERT INTO contact_codes (agent_id, contact_id, key_id, sent_at) VALUES (?, ?, ?, ?)",
-		Args: []any{to.agent, to.id, c.KeyID, database.Micros(now)},
+		SQL:  "INSERT INTO contact_codes (agent_id, contact_id, key_id, sent_at, address_digest) VALUES (?, ?, ?, ?, ?)",
+		Args: []any{to.agent, to.id, c.KeyID, database.Micros(now), address},
 	})
 }
 

@@ -19,7 +19,7 @@
 //   - A session ends 12 hours after its last use, and 7 days after its beginning. Uses are noted once a minute, so it may end a minute
 //     early. A stream that stays open is no use.
 //   - A session knows which of its key's secrets it began with. It ends when that secret is not accepted any more.
-//   - A key has a bounded number of sessions. One more ends the oldest.
+//   - A key has a bounded number of sessions. One more ends the oldest of the agent that has most of them.
 //   - A code works once, and only with the cookie that came with it.
 //   - Only one server renews a session at a time. The others go on with what is known, for a few seconds.
 //

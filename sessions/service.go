@@ -60,8 +60,11 @@ func (s *Service) Begin(ctx context.Context, holder Holder, keyDigest Digest, be
 	return made, nil
 }
 
-// store stores a session that begins now, in the place of others.
+// store stores a session that begins now, in the place of others. Those of one key begin one after the other, so that they count rightly.
 func (s *Service) store(tx *database.Tx, begun *Session, replaced []string) error {
+	if err := tx.Alone("sessions of the key " + begun.KeyID); err != nil {
+		return err
+	}
 	if err := remove(tx, replaced); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"openintent/internal/database"
 )
@@ -123,6 +124,35 @@ func TestAnEndedSessionIsGone(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 1, count)
 		require.False(t, h.lasts(t, again))
+	})
+}
+
+// Guests of one invite share its key. Whoever signs in again and again ends its own sessions.
+func TestWhoSignsInAgainAndAgainEndsItsOwnSessions(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		made := h.begin(t)
+		for range 3 * mostOfKey {
+			h.clock.Advance(time.Second)
+			_, err := h.last().Begin(context.Background(), Holder{KeyID: "key", Agent: "greedy"}, keyDigest, nil)
+			require.NoError(t, err)
+		}
+		require.True(t, h.lasts(t, made))
+		require.Equal(t, mostOfKey, h.count(t, "console_sessions"))
+	})
+}
+
+// The bound holds for sessions that begin at the same moment, on several servers.
+func TestSessionsThatBeginTogetherAreBounded(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		var group errgroup.Group
+		for n := range 8 * mostOfKey {
+			group.Go(func() error {
+				_, err := h.services[n%len(h.services)].Begin(context.Background(), Holder{KeyID: "key", Agent: "alice"}, keyDigest, nil)
+				return err
+			})
+		}
+		require.NoError(t, group.Wait())
+		require.Equal(t, mostOfKey, h.count(t, "console_sessions"))
 	})
 }
 

@@ -60,7 +60,8 @@ func remove(tx *database.Tx, ids []string) error {
 	)
 }
 
-// makeRoom ends the oldest sessions of a key, so that it has one fewer than it may.
+// makeRoom ends sessions of a key, so that it has one fewer than it may: the oldest of the agent that has most of them. So somebody who signs in
+// again and again with an invite ends the sessions of no other guest.
 func makeRoom(tx *database.Tx, keyID string, most int) error {
 	var held int64
 	err := tx.Pipeline(database.ReadValue(&held, "SELECT count(*) FROM console_sessions WHERE key_id = ?", keyID))
@@ -69,7 +70,8 @@ func makeRoom(tx *database.Tx, keyID string, most int) error {
 	}
 	var oldest []string
 	err = tx.Pipeline(database.ReadValues(&oldest,
-		"SELECT session_id FROM console_sessions WHERE key_id = ? ORDER BY created_at LIMIT ?", keyID, held-int64(most)+1))
+		"SELECT session_id FROM (SELECT session_id, created_at, count(*) OVER (PARTITION BY agent_id) AS most"+
+			" FROM console_sessions WHERE key_id = ?) AS held ORDER BY most DESC, created_at LIMIT ?", keyID, held-int64(most)+1))
 	if err != nil {
 		return err
 	}

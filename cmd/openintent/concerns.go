@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	openintentv1 "openintent/gen/openintent/v1"
@@ -24,7 +25,8 @@ const concernsAtOnce = 100
 // Help says what is shown, and to whom.
 func (concernsCommand) Help() string {
 	return `Shows what needs this agent, the oldest first: questions that wait for it, its requests that nobody takes up, agents that cannot hear of
-them, its subscriptions that fail. Who administers an intent sees that intent's, and the operator all. MAY says what this agent may do.
+them, its subscriptions that fail. Who administers an intent sees that intent's, and the operator all. Below each stands what it is about, as other
+commands take it, and what this agent may do.
 
   openintent concerns --kind question
   openintent concerns --intent ID --about data-agent`
@@ -44,9 +46,11 @@ func (c *concernsCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	err = list(c.output, to, newTable("KIND", "SINCE", "ABOUT", "MAY", "SUMMARY"), found, func(one *openintentv1.Concern) []string {
-		return []string{word(one.GetKind()), clock(one.GetSince()), subjectOf(one), strings.Join(wordsOfActions(one), ","), one.GetSummary()}
-	})
+	if c.JSON {
+		err = lines(to, found...)
+	} else {
+		err = printConcerns(to, found)
+	}
 	switch {
 	case err != nil:
 	case more:
@@ -55,6 +59,31 @@ func (c *concernsCommand) Run(ctx context.Context, to terminal) error {
 		to.note("nothing needs %s", client.AgentID())
 	}
 	return err
+}
+
+// printConcerns prints two lines of each: what it is, and below that what it is about and what this agent may do. A table would have to cut the
+// sentence, which is what a person reads first.
+func printConcerns(to terminal, found []*openintentv1.Concern) error {
+	width := 0
+	for _, one := range found {
+		width = max(width, len(word(one.GetKind())))
+	}
+	for _, one := range found {
+		kind := word(one.GetKind())
+		below := strings.Repeat(" ", width+2) + subjectOf(one)
+		if may := wordsOfActions(one); len(may) > 0 {
+			below += "  " + strings.Join(may, ", ")
+		}
+		if to.colours() {
+			kind = bold(kind)
+		}
+		kind += strings.Repeat(" ", width-len(word(one.GetKind()))+2)
+		_, err := fmt.Fprintf(to.stdout, "%s%s  %s\n%s\n", kind, clock(one.GetSince()), escaped(one.GetSummary()), escaped(below))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // find reads page by page, as many concerns as are wanted. more tells whether there may be others.

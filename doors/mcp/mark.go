@@ -30,10 +30,11 @@ var (
 
 // mark says what the caller does, or did, with messages.
 var mark = newTool(repeats, "mark", "Mark messages read or surfaced, react with a signal, or say what became of them. Takes no claim.",
-	`"messages":{"type":"array","items":{"type":"string"}},"signal":{"type":"string","enum":["`+strings.Join(signals, `","`)+`"]}`,
+	`"messages":{"type":"array","items":{"type":"string"}},"signal":{"type":"string","enum":["`+strings.Join(signals, `","`)+`"]},`+
+		`"note":{"type":"string","description":"why"}`,
 	[]string{"messages", "signal"},
 	func(ctx context.Context, s *session, given markArguments) (any, error) {
-		marked, err := s.marking(given.Signal)
+		marked, err := s.marking(given)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +53,12 @@ var mark = newTool(repeats, "mark", "Mark messages read or surfaced, react with 
 type markArguments struct {
 	Messages []string `json:"messages"`
 	Signal   string   `json:"signal"`
+	// Note goes beside a reaction, or says why there is a disposition.
+	Note *string `json:"note"`
 }
+
+// errNoteAlone refuses a note where the contract has none.
+var errNoteAlone = fault.BadField("note", "goes with a reaction or with what became of a message, not with read or surfaced; leave it out.")
 
 // markedAnswer says how many messages were marked, and why the others were not.
 type markedAnswer struct {
@@ -68,8 +74,10 @@ type refusedMark struct {
 }
 
 // marking returns what a signal does with messages.
-func (s *session) marking(signal string) (func(ctx context.Context, ids []string) (any, error), error) {
-	switch {
+func (s *session) marking(given markArguments) (func(ctx context.Context, ids []string) (any, error), error) {
+	switch signal := given.Signal; {
+	case given.Note != nil && (signal == signalRead || signal == signalSurfaced):
+		return nil, errNoteAlone
 	case signal == signalRead:
 		return s.together(s.markRead), nil
 	case signal == signalSurfaced:
@@ -80,14 +88,14 @@ func (s *session) marking(signal string) (func(ctx context.Context, ids []string
 	case slices.Contains(reactions, signal):
 		return s.oneByOne(func(ctx context.Context, channel, message string) error {
 			_, err := s.caller.Reactions.AddReaction(ctx, &openintentv1.AddReactionRequest{
-				ChannelId: channel, MessageId: message, Signal: signal,
+				ChannelId: channel, MessageId: message, Signal: signal, Note: given.Note,
 			})
 			return err
 		}), nil
 	case slices.Contains(dispositions, signal):
 		return s.oneByOne(func(ctx context.Context, channel, message string) error {
 			_, err := s.caller.Attention.SetDisposition(ctx, &openintentv1.SetDispositionRequest{
-				ChannelId: channel, MessageId: message, Disposition: signal,
+				ChannelId: channel, MessageId: message, Disposition: signal, Reason: given.Note,
 			})
 			return err
 		}), nil

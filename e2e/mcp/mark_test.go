@@ -2,10 +2,12 @@ package mcp
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -82,5 +84,47 @@ func TestMarkNamesWhatItLeavesOut(t *testing.T) {
 		} {
 			require.Equal(t, "INVALID_FIELD", bob.refused(t, "mark", given).Refused)
 		}
+	})
+}
+
+// A note goes with what the contract has a note or a reason for, and whoever asked reads it there.
+func TestMarkSaysWhy(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		ann, bob := h.join(t, "ann"), h.join(t, "bob")
+		room := ann.open(t, ann.intent(t, "Report", nil), "room")
+		noted := func(signal, note string) string {
+			t.Helper()
+			asked := ann.ask(t, room, "bob", signal, nil)
+			answer, _ := bob.call(t, "mark", arguments{"messages": []string{asked}, "signal": signal, "note": note})
+			require.Equal(t, object{"marked": 1.0}, answer)
+			return asked
+		}
+		for _, signal := range []string{"declined", "queued"} {
+			asked := noted(signal, "I only write")
+			listed, err := ann.direct.Reactions.ListReactions(t.Context(), &openintentv1.ListReactionsRequest{ChannelId: room, MessageId: asked})
+			require.NoError(t, err)
+			require.Len(t, listed.GetReactions(), 1)
+			require.Equal(t, []string{signal, "I only write"}, []string{listed.GetReactions()[0].GetSignal(), listed.GetReactions()[0].GetNote()})
+		}
+		superseded := noted("superseded", "Cora has done it")
+		again, err := bob.direct.Attention.SetDisposition(t.Context(), &openintentv1.SetDispositionRequest{
+			ChannelId: room, MessageId: superseded, Disposition: "superseded", Reason: new("Cora has done it"),
+		})
+		require.NoError(t, err)
+		require.Equal(t, ann.delivery(t, room, superseded, "bob").GetDisposedAt().AsTime(), again.GetDisposedAt().AsTime(), "it was so already")
+
+		ended, err := ann.direct.Messages.AwaitResponses(t.Context(), &openintentv1.AwaitResponsesRequest{
+			ChannelId: room, MessageId: noted("declined", "Not today"), WaitSeconds: new(harness.Patience.Seconds()), Explain: new(true),
+		})
+		require.NoError(t, err)
+		require.Equal(t, []string{"DECLINED", "Not today"}, []string{ended.GetCause(), ended.GetNote()})
+
+		asked := ann.ask(t, room, "bob", "?", nil)
+		for signal, note := range map[string]string{"read": "x", "surfaced": "x", "declined": strings.Repeat("x", 201), "failed": strings.Repeat("x", 201)} {
+			said := bob.refused(t, "mark", arguments{"messages": []string{asked}, "signal": signal, "note": note})
+			require.Equal(t, "INVALID_FIELD", said.Refused, signal)
+			require.True(t, strings.HasPrefix(said.Message, "note:"), said.Message)
+		}
+		require.Nil(t, ann.delivery(t, room, asked, "bob").GetReadAt(), "a refused mark marks nothing")
 	})
 }

@@ -2,6 +2,7 @@ package strangers
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,60 @@ func TestHalfASessionIsNone(t *testing.T) {
 		require.Equal(t, 200, alice.REST(t, "GET", "/v1/whoami", "").Status)
 		require.Equal(t, before, w.ledger(t), "a refused call was written")
 		w.goesOn(t)
+	})
+}
+
+// Whatever path of the API is called in whatever way, a cookie alone is nobody's, and a secret alone is that of no session.
+func TestHalfASessionOpensNoPath(t *testing.T) {
+	harness.Each(t, func(t *testing.T, h *harness.Server) {
+		w := newWorld(t, h)
+		alice := w.aliceSignedIn(t)
+		before := w.ledger(t)
+		var document struct{ Paths map[string]map[string]any }
+		h.As("alice").REST(t, "GET", "/openapi.json", "").Decode(t, &document)
+		document.Paths["/console/session"] = map[string]any{"get": nil, "delete": nil}
+		closed := 0
+		t.Run("each", func(t *testing.T) { // at the same time, because refusals of streams are held back
+			for path, verbs := range document.Paths {
+				alone := unauthenticated("API_KEY_MISSING")
+				if path == "/console/session" {
+					alone = sessionEnded
+				}
+				for verb := range verbs {
+					method, filled := strings.ToUpper(verb), w.fillAny(path)
+					if h.Browser().Send(t, method, filled, "{}").Status < 300 {
+						continue // it needs no key
+					}
+					closed++
+					t.Run(method+" "+path, func(t *testing.T) {
+						t.Parallel()
+						alone.check(t, h.Browser().Send(t, method, filled, "{}", "Cookie", cookieOf(alice)))
+						sessionEnded.check(t, h.Browser().Send(t, method, filled, "{}", secretHeader, alice.Secret))
+					})
+				}
+			}
+		})
+		require.Greater(t, closed, 100, "the document lists the calls")
+		require.Equal(t, 200, alice.REST(t, "GET", "/console/session", "").Status)
+		require.Equal(t, before, w.ledger(t), "a refused call was written")
+		w.goesOn(t)
+	})
+}
+
+// pathField is a field in a path of the document.
+var pathField = regexp.MustCompile(`\{([a-z_]+)\}`)
+
+// fillAny fills in the fields of a path, with ids of the world as far as it has them.
+func (w *world) fillAny(path string) string {
+	places := map[string]string{
+		"intent_id": "intent", "channel_id": "room", "message_id": "request", "subscription_id": "subscription", "task_id": "task", "entry_id": "entry",
+		"coordinator_id": "coordinator", "event_id": "event",
+	}
+	return pathField.ReplaceAllStringFunc(path, func(field string) string {
+		if id := w.places[places[field[1:len(field)-1]]]; id != "" {
+			return id
+		}
+		return "alice"
 	})
 }
 

@@ -82,7 +82,7 @@ var Tables = []Table{
 		Hidden: "address code_digest", Erased: "its contacts, with their addresses",
 	},
 	{
-		Name: "contact_codes", Of: ofAgent, Columns: "code_no:number agent_id contact_id key_id sent_at:time",
+		Name: "contact_codes", Of: ofAgent, Columns: "code_no:number agent_id contact_id key_id sent_at:time", Hidden: "address_digest",
 		Erased: "which codes were sent to its contacts in the last hour",
 	},
 	{
