@@ -35,6 +35,10 @@ func Run(t *testing.T, servers Servers, files []*File) {
 				if file.Disturbs != disturbing || file.Engines != nil && !slices.Contains(file.Engines, servers.Engine) {
 					continue
 				}
+				if lacking := file.Lacks(); lacking != "" {
+					t.Logf("left out, because this SDK has no %s: %s", lacking, file.Name)
+					continue
+				}
 				t.Run(file.Name, func(t *testing.T) {
 					if !disturbing {
 						t.Parallel()
