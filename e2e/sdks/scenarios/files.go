@@ -95,7 +95,7 @@ type ErrorFacts struct {
 }
 
 // has is what this SDK has of what a scenario may need.
-var has = []string{}
+var has = []string{"mailbox"}
 
 // Lacks returns the first thing that the scenario needs and this SDK does not have, or "".
 func (f *File) Lacks() string {
