@@ -81,8 +81,8 @@ export function checkAgent(agent: AgentFile, where: string): void {
   agent.handlers.forEach((handler) => knowing("handler", handler, `${where}, handlers`));
 }
 
-/** What the clients have of what a scenario may need. */
-const has = { grpc: [] as string[], rest: [] as string[] };
+/** What the client over gRPC has of what a scenario may need. The one over REST has none of it. */
+const has = { grpc: ["mailbox"], rest: [] as string[] };
 
 /** Returns the first thing that a scenario needs and this SDK does not have over a transport. */
 export function lacks(scenario: ScenarioFile, face: "grpc" | "rest"): string | undefined {
