@@ -33,6 +33,7 @@ func (s *Service) StreamDeliveries(
 	st := s.supplier.NewStream(sub, delivering.Streaming{
 		Send: stream.Send, Encodes: new(grpc.PreparedMsg).Encode(stream, new(openintentv1.SubscriptionDelivery)) == nil,
 		MaxOutstanding: int(cmp.Or(req.GetMaxOutstanding(), defaultPage)), Announces: req.GetAnnounceActive(), TakesOver: req.GetTakeOver(),
+		CatchesUp: req.GetAnnounceCaughtUp(),
 	})
 	defer st.Close()
 	if _, err := st.Refresh(ctx); err != nil {

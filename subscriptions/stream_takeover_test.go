@@ -56,6 +56,31 @@ func TestAStreamTakesOver(t *testing.T) {
 	})
 }
 
+// A stream whose turn comes again is told again when it has everything: another one may have left something.
+func TestAStreamTellsWhenItHasCaughtUpAnew(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channel := h.open(t, h.intent(t), "talk")
+		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
+		told := func(s *stream[wireDelivery], expected *openintentv1.SubscriptionDelivery) {
+			t.Helper()
+			expected.SubscriptionId = sub.GetId()
+			require.True(t, proto.Equal(expected, s.next(t)))
+		}
+		first := h.stream(t, sub, &openintentv1.StreamDeliveriesRequest{AnnounceActive: ptr(true), AnnounceCaughtUp: true})
+		told(first, &openintentv1.SubscriptionDelivery{})
+		told(first, &openintentv1.SubscriptionDelivery{CaughtUp: true})
+		second := h.stream(t, sub, &openintentv1.StreamDeliveriesRequest{TakeOver: ptr(true)})
+		told(first, &openintentv1.SubscriptionDelivery{StandingBy: true})
+		h.send(t, "ann", channel, "bob", "one")
+		require.Equal(t, "one", textOf(second.next(t).GetMessage()))
+		second.cancel()
+		require.Error(t, second.end(t))
+		told(first, &openintentv1.SubscriptionDelivery{})
+		require.Equal(t, "one", textOf(first.next(t).GetMessage()))
+		told(first, &openintentv1.SubscriptionDelivery{CaughtUp: true})
+	})
+}
+
 // Only those who may receive the deliveries may take over.
 func TestOnlyTheSubscriberTakesOver(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {

@@ -144,6 +144,35 @@ func TestAStreamTellsWhetherItIsActive(t *testing.T) {
 	})
 }
 
+// A client that asks for it is told once, each time its stream becomes the active one, that it has everything that was due. A full window ends
+// that, too: nothing more comes before the client acknowledges.
+func TestAStreamTellsWhenItHasCaughtUp(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channel := h.open(t, h.intent(t), "talk")
+		sub := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
+		catchingUp := &openintentv1.StreamDeliveriesRequest{AnnounceCaughtUp: true, MaxOutstanding: ptr(int32(2))}
+		caughtUp := func(s *stream[wireDelivery]) {
+			t.Helper()
+			require.True(t, proto.Equal(&openintentv1.SubscriptionDelivery{SubscriptionId: sub.GetId(), CaughtUp: true}, s.next(t)))
+		}
+		first := h.stream(t, sub, catchingUp)
+		caughtUp(first)
+		h.send(t, "ann", channel, "bob", "one")
+		require.Equal(t, "1:one", describe(first.next(t)))
+		second := h.stream(t, sub, catchingUp)
+		h.send(t, "ann", channel, "bob", "two")
+		require.Equal(t, "2:two", describe(first.next(t)), "it is told once")
+		h.send(t, "ann", channel, "bob", "three")
+		first.cancel()
+		require.ErrorIs(t, first.end(t), context.Canceled)
+		require.Equal(t, "1:one", describe(second.next(t)), "a stream that stands by is not told")
+		require.Equal(t, "2:two", describe(second.next(t)))
+		caughtUp(second)
+		h.acknowledge(t, sub, 1, 2)
+		require.Equal(t, "3:three", describe(second.next(t)))
+	})
+}
+
 // When another process can open the file, the previous process is gone, whether or not it released its lease.
 func TestOnSQLiteTheNextProcessNeedNotWaitForADeadConsumer(t *testing.T) {
 	t.Parallel()

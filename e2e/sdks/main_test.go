@@ -4,6 +4,10 @@ import (
 	"testing"
 
 	"openintent/e2e/harness"
+	"openintent/e2e/sdks/scenarios"
 )
 
-func TestMain(m *testing.M) { harness.Main(m) }
+func TestMain(m *testing.M) {
+	scenarios.ServeMailbox()
+	harness.Main(m)
+}

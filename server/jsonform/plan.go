@@ -81,6 +81,7 @@ var leftOutWhenUnset = map[protoreflect.FullName]bool{
 
 	"openintent.v1.SubscribeResponse.probe_id":         true,
 	"openintent.v1.SubscriptionDelivery.probe_id":      true,
+	"openintent.v1.SubscriptionDelivery.caught_up":     true,
 	"openintent.v1.ChannelOptions.conversation_budget": true,
 
 	"openintent.v1.Annotation.change":      true,

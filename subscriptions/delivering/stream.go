@@ -20,6 +20,8 @@ type Streaming struct {
 	// Announces is true when the client asked to be told each time the stream becomes active or begins to stand by. TakesOver makes it take
 	// the deliveries once from whoever has them.
 	Announces, TakesOver bool
+	// CatchesUp is true when the client asked to be told when it has everything that was due.
+	CatchesUp bool
 }
 
 // Stream is one running StreamDeliveries call.
@@ -32,6 +34,8 @@ type Stream struct {
 	unheard func()
 	// standsBy is the state that was last announced to the client.
 	standsBy bool
+	// caughtUp is true once the client was told that it has everything that was due when the stream became active.
+	caughtUp bool
 	// ends says how the stream goes on by what is handed over, until it looks again (handover.go).
 	ends logEnds
 	// ledger is set while the stream sends deliveries before they are stored (ahead.go). careful is true until the stream may
@@ -61,6 +65,9 @@ func (st *Stream) Run(ctx context.Context) error {
 	}()
 	for {
 		wait, err := st.deliverDue(ctx)
+		if err == nil && wait > 0 {
+			err = st.announceCaughtUp()
+		}
 		if err == nil && wait > 0 {
 			wait, err = 0, st.rest(ctx, wait)
 		}
@@ -104,7 +111,7 @@ func (st *Stream) deliverDue(ctx context.Context) (wait time.Duration, err error
 		if taken == nil {
 			return st.standBy(seen, until), st.announce(true)
 		}
-		st.active, st.careful = true, st.consumer.replaced
+		st.active, st.caughtUp, st.careful = true, false, st.consumer.replaced
 		st.unheard = reach.Hear(ctx, reach.Stream)
 		if err := st.announce(false); err != nil {
 			return 0, err
@@ -148,6 +155,17 @@ func (st *Stream) announce(standsBy bool) error {
 	st.standsBy = standsBy
 	return st.consumer.whileBusy(func() error {
 		return AsSendError(st.Send(&openintentv1.SubscriptionDelivery{SubscriptionId: st.sub.ID, StandingBy: standsBy}))
+	})
+}
+
+// announceCaughtUp tells a client that asked for it that an active stream has sent what was due. Its caller has found nothing more to send.
+func (st *Stream) announceCaughtUp() error {
+	if !st.CatchesUp || !st.active || st.caughtUp {
+		return nil
+	}
+	st.caughtUp = true
+	return st.consumer.whileBusy(func() error {
+		return AsSendError(st.Send(&openintentv1.SubscriptionDelivery{SubscriptionId: st.sub.ID, CaughtUp: true}))
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 
 	"go.yaml.in/yaml/v3"
@@ -15,6 +16,7 @@ type File struct {
 	Name     string         `yaml:"name"`
 	Engines  []string       `yaml:"engines"`
 	Disturbs bool           `yaml:"disturbs"`
+	Needs    []string       `yaml:"needs"`
 	Intent   map[string]any `yaml:"intent"`
 	Agents   []AgentFacts   `yaml:"agents"`
 	Steps    []Step         `yaml:"steps"`
@@ -90,6 +92,19 @@ type ErrorFacts struct {
 	Reason          string `yaml:"reason"`
 	MessageContains string `yaml:"message_contains"`
 	MessageID       string `yaml:"message_id"`
+}
+
+// has is what this SDK has of what a scenario may need.
+var has = []string{"mailbox"}
+
+// Lacks returns the first thing that the scenario needs and this SDK does not have, or "".
+func (f *File) Lacks() string {
+	for _, need := range f.Needs {
+		if !slices.Contains(has, need) {
+			return need
+		}
+	}
+	return ""
 }
 
 // Files reads all scenarios of a folder, sorted by file name.

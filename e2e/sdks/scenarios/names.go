@@ -23,6 +23,9 @@ func namesIn(file *File) map[string]bool {
 		if step.As != "" {
 			names[step.As] = true
 		}
+		if role, ok := step.With["role"].(string); ok {
+			names[role] = true
+		}
 		if facts, ok := step.With["agent"].(map[string]any); ok {
 			id, _ := facts["id"].(string)
 			role, _ := facts["role"].(string)

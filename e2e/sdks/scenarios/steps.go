@@ -49,6 +49,7 @@ type facts struct {
 	Replica      int            `yaml:"replica"`
 
 	conversationFacts `yaml:",inline"`
+	mailboxFacts      `yaml:",inline"`
 
 	DefaultPolicy string `yaml:"default_policy"`
 	Entries       []struct {
@@ -105,7 +106,7 @@ func init() {
 		"move":         control("move"),
 	}
 	for _, others := range []map[string]func(s *story, a act, f facts) (any, error){
-		stepsOnChannels, stepsOfConversation, stepsOfEditing,
+		stepsOnChannels, stepsOfConversation, stepsOfEditing, stepsOfMailboxes,
 	} {
 		for name, do := range others {
 			steps[name] = with(do)

@@ -35,6 +35,10 @@ func Run(t *testing.T, servers Servers, files []*File) {
 				if file.Disturbs != disturbing || file.Engines != nil && !slices.Contains(file.Engines, servers.Engine) {
 					continue
 				}
+				if lacking := file.Lacks(); lacking != "" {
+					t.Logf("left out, because this SDK has no %s: %s", lacking, file.Name)
+					continue
+				}
 				t.Run(file.Name, func(t *testing.T) {
 					if !disturbing {
 						t.Parallel()
@@ -65,6 +69,7 @@ type story struct {
 	handled  map[string][]*openintent.Message
 	digests  map[string][]*openintent.Digest
 	claims   map[string]*openintent.Claim
+	boxes    map[string]post // mailboxes, which only steps in turn change
 
 	agents     map[string]*agent
 	following  map[string]*following
@@ -88,7 +93,7 @@ func newStory(t *testing.T, servers Servers, file *File) *story {
 		changed: make(chan struct{}), saved: make(map[string]any),
 		clients: make(map[string]*openintent.Client), replicas: make(map[string]string), channels: make(map[string]string),
 		gates: make(map[string]chan struct{}), handled: make(map[string][]*openintent.Message), digests: make(map[string][]*openintent.Digest),
-		claims: make(map[string]*openintent.Claim),
+		claims: make(map[string]*openintent.Claim), boxes: make(map[string]post),
 		agents: make(map[string]*agent), following: make(map[string]*following), background: make(map[string]chan outcome),
 	}
 	s.saved["run"] = strings.TrimPrefix(s.suffix, "-")
@@ -257,6 +262,11 @@ func (s *story) client(who string) *openintent.Client {
 func (s *story) close() {
 	for name := range s.following {
 		s.following[name].end()
+	}
+	for name, opened := range s.boxes {
+		if err := opened.close(context.WithoutCancel(s.ctx)); err != nil {
+			s.t.Errorf("the mailbox %s ended with %v", name, err)
+		}
 	}
 	for name := range s.agents {
 		if err := s.agents[name].stop(); err != nil {

@@ -864,7 +864,11 @@ type SubscriptionDelivery struct {
 	Digest *Digest `protobuf:"bytes,14,opt,name=digest,proto3" json:"digest,omitempty"`
 	// With the number 0: a probe, which the client confirms by ConfirmProbe. Only streams whose request says `probes` have it. It is left out of
 	// JSON while it is empty.
-	ProbeId       string `protobuf:"bytes,15,opt,name=probe_id,json=probeId,proto3" json:"probe_id,omitempty"`
+	ProbeId string `protobuf:"bytes,15,opt,name=probe_id,json=probeId,proto3" json:"probe_id,omitempty"`
+	// With the number 0, and only on streams whose request says `announce_caught_up`: the stream is the active one, and has sent all that was due,
+	// or as much as may be unacknowledged at a time. It comes once each time the stream becomes the active one. It is left out of JSON while it
+	// is unset.
+	CaughtUp      bool `protobuf:"varint,16,opt,name=caught_up,json=caughtUp,proto3" json:"caught_up,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1002,6 +1006,13 @@ func (x *SubscriptionDelivery) GetProbeId() string {
 		return x.ProbeId
 	}
 	return ""
+}
+
+func (x *SubscriptionDelivery) GetCaughtUp() bool {
+	if x != nil {
+		return x.CaughtUp
+	}
+	return false
 }
 
 // EarlierMessage is one of several messages that come with one delivery.
@@ -1388,9 +1399,12 @@ type StreamDeliveriesRequest struct {
 	TakeOver *bool `protobuf:"varint,5,opt,name=take_over,json=takeOver,proto3,oneof" json:"take_over,omitempty"`
 	// Take part in probes (ReachService.ProbeAgent) while the stream is active: a delivery of number 0 with `probe_id` asks the client to confirm
 	// it. Over REST the event is called `probe`.
-	Probes        bool `protobuf:"varint,6,opt,name=probes,proto3" json:"probes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Probes bool `protobuf:"varint,6,opt,name=probes,proto3" json:"probes,omitempty"`
+	// Say when the stream has sent all that was due when it became the active one: with a delivery of number 0 and `caught_up`. So a client that
+	// wants what waits, and not to wait for more, knows when it has it. Not over REST.
+	AnnounceCaughtUp bool `protobuf:"varint,7,opt,name=announce_caught_up,json=announceCaughtUp,proto3" json:"announce_caught_up,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *StreamDeliveriesRequest) Reset() {
@@ -1461,6 +1475,13 @@ func (x *StreamDeliveriesRequest) GetTakeOver() bool {
 func (x *StreamDeliveriesRequest) GetProbes() bool {
 	if x != nil {
 		return x.Probes
+	}
+	return false
+}
+
+func (x *StreamDeliveriesRequest) GetAnnounceCaughtUp() bool {
+	if x != nil {
+		return x.AnnounceCaughtUp
 	}
 	return false
 }
@@ -2016,7 +2037,7 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\"]\n" +
 	"\x1aDeleteSubscriptionResponse\x12'\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tR\x0esubscriptionId\x12\x16\n" +
-	"\x06status\x18\x02 \x01(\tR\x06status\"\xe1\x04\n" +
+	"\x06status\x18\x02 \x01(\tR\x06status\"\xfe\x04\n" +
 	"\x14SubscriptionDelivery\x12'\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tR\x0esubscriptionId\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x03R\x06number\x12\x18\n" +
@@ -2037,7 +2058,8 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"source_ids\x18\f \x03(\tR\tsourceIds\x127\n" +
 	"\aearlier\x18\r \x03(\v2\x1d.openintent.v1.EarlierMessageR\aearlier\x12-\n" +
 	"\x06digest\x18\x0e \x01(\v2\x15.openintent.v1.DigestR\x06digest\x12\x19\n" +
-	"\bprobe_id\x18\x0f \x01(\tR\aprobeId\"\xd6\x01\n" +
+	"\bprobe_id\x18\x0f \x01(\tR\aprobeId\x12\x1b\n" +
+	"\tcaught_up\x18\x10 \x01(\bR\bcaughtUp\"\xd6\x01\n" +
 	"\x0eEarlierMessage\x12\x1b\n" +
 	"\tintent_id\x18\x01 \x01(\tR\bintentId\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\x03R\bposition\x12!\n" +
@@ -2065,7 +2087,7 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"DigestSpan\x12\x1b\n" +
 	"\tintent_id\x18\x01 \x01(\tR\bintentId\x12%\n" +
 	"\x0efirst_position\x18\x02 \x01(\x03R\rfirstPosition\x12#\n" +
-	"\rlast_position\x18\x03 \x01(\x03R\flastPosition\"\xf9\x02\n" +
+	"\rlast_position\x18\x03 \x01(\x03R\flastPosition\"\xa7\x03\n" +
 	"\x17StreamDeliveriesRequest\x12,\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\x03\xe0A\x02R\x0esubscriptionId\x128\n" +
 	"\x0fmax_outstanding\x18\x02 \x01(\x05B\n" +
@@ -2073,7 +2095,8 @@ const file_openintent_v1_subscriptions_proto_rawDesc = "" +
 	"\x14acknowledged_through\x18\x03 \x01(\x03B\a\xbaH\x04\"\x02(\x00H\x01R\x13acknowledgedThrough\x88\x01\x01\x12,\n" +
 	"\x0fannounce_active\x18\x04 \x01(\bH\x02R\x0eannounceActive\x88\x01\x01\x12 \n" +
 	"\ttake_over\x18\x05 \x01(\bH\x03R\btakeOver\x88\x01\x01\x12\x16\n" +
-	"\x06probes\x18\x06 \x01(\bR\x06probesB\x12\n" +
+	"\x06probes\x18\x06 \x01(\bR\x06probes\x12,\n" +
+	"\x12announce_caught_up\x18\a \x01(\bR\x10announceCaughtUpB\x12\n" +
 	"\x10_max_outstandingB\x17\n" +
 	"\x15_acknowledged_throughB\x12\n" +
 	"\x10_announce_activeB\f\n" +

@@ -22,6 +22,7 @@ from .agents import (
 )
 from .async_client import AsyncOpenIntentClient
 from .async_handles import AsyncChannelHandle
+from .async_mailbox import AsyncBatch, AsyncMailbox
 from .attention import Attention, AttentionClaim, AttentionRule, Explanation, Knock
 from .claims import AsyncClaim, Claim
 from .client import OpenIntentClient
@@ -32,6 +33,8 @@ from .directory import AgentPage, AgentRecord, IntentPage, Role
 from .errors import *  # noqa: F403
 from .handles import ChannelHandle
 from .leases import AsyncLease, Lease
+from .mail import Answered, MailboxMessage
+from .mailbox import Batch, Mailbox
 from .models import Channel, ChannelOptions, Intent, Message
 from .reach import Reach, ReachPath, ReachWaiting
 from .search import FoundMessage, SearchPage
@@ -44,14 +47,18 @@ __all__ = [
     "AgentPage",
     "AgentRecord",
     "Annotation",
+    "Answered",
+    "AsyncBatch",
     "AsyncChannelHandle",
     "AsyncClaim",
     "AsyncIteration",
     "AsyncLease",
+    "AsyncMailbox",
     "AsyncOpenIntentClient",
     "Attention",
     "AttentionClaim",
     "AttentionRule",
+    "Batch",
     "BlockingAgentMessage",
     "Channel",
     "ChannelHandle",
@@ -71,6 +78,8 @@ __all__ = [
     "Iteration",
     "Knock",
     "Lease",
+    "Mailbox",
+    "MailboxMessage",
     "Message",
     "OpenIntentClient",
     "Reach",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
@@ -111,6 +112,37 @@ class Transport:
                 raise
             raise client_closed() from None
         raise AssertionError(f"{effect} is not an effect of a call")
+
+
+Turn = asyncio.Lock
+"""Lets one caller at a time into a block of `async with`."""
+
+
+class Guard(contextlib.nullcontext[None]):
+    """Keeps two threads out of a block of `with`. Tasks of one event loop need no such thing."""
+
+
+class Signal:
+    """Tells who waits that something has changed."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def give(self) -> None:
+        """Tells it."""
+        self._event.set()
+
+    def clear(self) -> None:
+        """Takes it back: who waits from now on waits for the next one."""
+        self._event.clear()
+
+    async def wait(self, seconds: float | None) -> bool:
+        """Waits until it is told, at most for so long. Reports whether it was."""
+        try:
+            await asyncio.wait_for(self._event.wait(), seconds)
+        except asyncio.TimeoutError:
+            return False
+        return True
 
 
 class Beside:

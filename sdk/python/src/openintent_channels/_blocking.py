@@ -52,6 +52,32 @@ class Transport:
         raise AssertionError(f"{effect} is not an effect of a call")
 
 
+Turn = threading.Lock
+"""Lets one caller at a time into a block of `with`."""
+
+Guard = threading.RLock
+"""Keeps two threads out of a block of `with`."""
+
+
+class Signal:
+    """Tells who waits that something has changed."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def give(self) -> None:
+        """Tells it."""
+        self._event.set()
+
+    def clear(self) -> None:
+        """Takes it back: who waits from now on waits for the next one."""
+        self._event.clear()
+
+    def wait(self, seconds: float | None) -> bool:
+        """Waits until it is told, at most for so long. Reports whether it was."""
+        return self._event.wait(seconds)
+
+
 class Beside:
     """Work that goes on beside a block of `with`, in a thread. Python cannot stop a block from outside."""
 

@@ -74,6 +74,9 @@ ASK_ALL = Method(_MESSAGES, "AskAll", messages_pb2.AskAllRequest, messages_pb2.A
 AWAIT_RESPONSES = Method(
     _MESSAGES, "AwaitResponses", messages_pb2.AwaitResponsesRequest, messages_pb2.AwaitResponsesResponse
 )
+MARK_INBOX_READ = Method(
+    _MESSAGES, "MarkInboxRead", messages_pb2.MarkInboxReadRequest, messages_pb2.MarkInboxReadResponse
+)
 GET_INBOX = Method(_MESSAGES, "GetInbox", messages_pb2.GetInboxRequest, messages_pb2.Inbox)
 SUBSCRIBE = Method(_MESSAGES, "Subscribe", messages_pb2.SubscribeRequest, messages_pb2.SubscribeResponse, streams=True)
 GET_THREAD = Method(_MESSAGES, "GetThread", messages_pb2.GetThreadRequest, messages_pb2.Thread)
@@ -143,4 +146,7 @@ STREAM_DELIVERIES = Method(
 )
 ACKNOWLEDGE_DELIVERIES = Method(
     _SUBSCRIPTIONS, "AcknowledgeDeliveries", subscriptions_pb2.AcknowledgeDeliveriesRequest, subscriptions_pb2.Subscription
+)
+REDRIVE_DEAD_LETTERS = Method(
+    _SUBSCRIPTIONS, "RedriveDeadLetters", subscriptions_pb2.RedriveDeadLettersRequest, subscriptions_pb2.Subscription
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ._addresses import bad_setting, read_address
 from ._bounds import agent_id_problem
@@ -110,6 +110,15 @@ def resolve(
         certificates=_certificates(trusted, ca_file) if tls and ca_file else None,
         exchanges=bool(environment.get("OPENINTENT_TEST_EXCHANGES")),
     )
+
+
+def acting_as(settings: Settings, agent_id: str) -> Settings:
+    """Returns the same settings for a client that acts as an agent. Raises InvalidArgumentError for what is no agent's
+    id."""
+    _not_empty("agent", "the agent's id", agent_id)
+    if problem := agent_id_problem(agent_id):
+        raise bad_setting("agent", problem)
+    return replace(settings, agent_id=agent_id)
 
 
 def _agent(given: str | None, environment: Mapping[str, str]) -> str | None:

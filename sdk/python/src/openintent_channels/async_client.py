@@ -14,7 +14,9 @@ from ._async_running import AsyncConnection
 from ._channels import Options
 from ._connections import settings_from
 from ._rules import Rules
+from ._settings import acting_as
 from .async_handles import AsyncChannelHandle
+from .async_mailbox import AsyncMailbox
 from .concerns import ConcernPage
 from .directory import IntentPage
 from .models import Channel, Intent
@@ -50,6 +52,7 @@ class AsyncOpenIntentClient(AsyncChannelCalls):
     ) -> None:
         settings = settings_from(server, api_key, agent_id, tls, ca_file, intent_id)
         super().__init__(AsyncConnection(settings), Rules(settings, retry_patience, tracer_provider, connect_timeout))
+        self._settings = settings
         self.agent_id = settings.agent_id
         self.intent_id = settings.intent_id
         self.channels = AsyncChannels(self)
@@ -101,6 +104,23 @@ class AsyncOpenIntentClient(AsyncChannelCalls):
         outlives a program that cannot renew it, and `wait_seconds`, up to 600, how long to wait for a scope that is taken.
         Then it raises AlreadyExistsError with reason LEASE_HELD."""
         return AsyncLease(self._connection, self._rules.leases, intent_id, scope, duration_seconds, wait_seconds)
+
+    def mailbox(
+        self, agent: str, *, channels: Sequence[str] | None = None, attention: bool = True, max_chars: int = 4_000
+    ) -> AsyncMailbox:
+        """Returns the mailbox of an agent that is running: what came since it looked last, as texts that a model may be
+        shown, which come again until they are settled. `channels` are the names or ids of those of which it takes
+        messages; a mailbox with others is another one. Without `attention`, it does not say what messages ask of the
+        agent. The texts of a batch have at most `max_chars` characters, 2,000 or more. A client that acts as nobody, or
+        as another agent, gets a connection for it that acts as the agent, if its key may."""
+        connection, rules, settings = self._connection, self._rules, self._settings
+        owns = settings.agent_id != agent
+        if owns:
+            settings = acting_as(settings, agent)
+            calls = rules.calls
+            connection = AsyncConnection(settings)
+            rules = Rules(settings, calls.patience, rules.tracing.provider, calls.connect_timeout)
+        return AsyncMailbox(connection, rules, agent, channels, attention, max_chars, owns_connection=owns)
 
     async def close(self) -> None:
         """Ends the connection, and everything that waits on it."""

@@ -15,9 +15,11 @@ from ._finding import Agents, Roles
 from ._holding import Lease
 from ._rules import Rules
 from ._running import Connection
+from ._settings import acting_as
 from .concerns import ConcernPage
 from .directory import IntentPage
 from .handles import ChannelHandle
+from .mailbox import Mailbox
 from .models import Channel, Intent
 from .reach import Reach
 
@@ -51,6 +53,7 @@ class OpenIntentClient(ChannelCalls):
     ) -> None:
         settings = settings_from(server, api_key, agent_id, tls, ca_file, intent_id)
         super().__init__(Connection(settings), Rules(settings, retry_patience, tracer_provider, connect_timeout))
+        self._settings = settings
         self.agent_id = settings.agent_id
         self.intent_id = settings.intent_id
         self.channels = Channels(self)
@@ -102,6 +105,23 @@ class OpenIntentClient(ChannelCalls):
         outlives a program that cannot renew it, and `wait_seconds`, up to 600, how long to wait for a scope that is taken.
         Then it raises AlreadyExistsError with reason LEASE_HELD."""
         return Lease(self._connection, self._rules.leases, intent_id, scope, duration_seconds, wait_seconds)
+
+    def mailbox(
+        self, agent: str, *, channels: Sequence[str] | None = None, attention: bool = True, max_chars: int = 4_000
+    ) -> Mailbox:
+        """Returns the mailbox of an agent that is running: what came since it looked last, as texts that a model may be
+        shown, which come again until they are settled. `channels` are the names or ids of those of which it takes
+        messages; a mailbox with others is another one. Without `attention`, it does not say what messages ask of the
+        agent. The texts of a batch have at most `max_chars` characters, 2,000 or more. A client that acts as nobody, or
+        as another agent, gets a connection for it that acts as the agent, if its key may."""
+        connection, rules, settings = self._connection, self._rules, self._settings
+        owns = settings.agent_id != agent
+        if owns:
+            settings = acting_as(settings, agent)
+            calls = rules.calls
+            connection = Connection(settings)
+            rules = Rules(settings, calls.patience, rules.tracing.provider, calls.connect_timeout)
+        return Mailbox(connection, rules, agent, channels, attention, max_chars, owns_connection=owns)
 
     def close(self) -> None:
         """Ends the connection, and everything that waits on it."""

@@ -12,6 +12,7 @@ from openintent_channels.models import Channel
 from scenarios.conversing import CONVERSING, INTERVAL
 from scenarios.following import Following
 from scenarios.handled import HANDLED, PATIENCE
+from scenarios.mailboxes import MAILING
 
 if TYPE_CHECKING:
     from scenarios.teller import Teller
@@ -243,4 +244,5 @@ DEEDS: dict[str, Deed] = {
     "use_replica": _use_replica,
     **CONVERSING,
     **HANDLED,
+    **MAILING,
 }

@@ -9,7 +9,9 @@ import yaml
 
 DIRECTORY = Path(__file__).resolve().parents[4] / "sdk" / "scenarios"
 
-_FILE = {"name", "engines", "disturbs", "intent", "agents", "steps"}
+_FILE = {"name", "engines", "disturbs", "needs", "intent", "agents", "steps"}
+_HAS = {"mailbox"}
+"""What this SDK has of what a scenario may need."""
 _WAITING = {"compose", "digest_seconds", "max_chars"}
 _AGENT = {"id", "role", "concurrency", "handlers", "attention", "skip_unaddressed", "process", "drain", *_WAITING}
 _ABOUT = {"channel", "mention", "obligation", "digest"}
@@ -78,6 +80,17 @@ STEPS: dict[str, set[str]] = {
     "kill": set(),
     "move": set(),
     "use_replica": {"client", "replica"},
+    "register": {"role"},
+    "open_mailbox": {"mailbox", "channels", "attention", "max_chars", "apart"},
+    "take": {"mailbox", "count", "wait"},
+    "settle": {"mailbox", "except"},
+    "waiting": {"mailbox", "count"},
+    "answer": {"mailbox", "message", "payload"},
+    "decline": {"mailbox", "message", "note"},
+    "read": {"mailbox", "message"},
+    "tool": {"mailbox", "tool", "with"},
+    "close_mailbox": {"mailbox"},
+    "kill_mailbox": {"mailbox"},
 }
 """What each step takes."""
 
@@ -96,6 +109,7 @@ def read(path: Path) -> Story:
     """Reads one scenario. Raises ValueError for a field or step that this suite does not know."""
     story: Story = yaml.safe_load(path.read_text(encoding="utf-8"))
     _check(story, _FILE, path.name)
+    _check(dict.fromkeys(story.get("needs", [])), _HAS, path.name)
     for agent in story.get("agents", []):
         check_agent(agent, path.name)
     for i, step in enumerate(story["steps"]):

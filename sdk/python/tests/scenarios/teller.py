@@ -15,6 +15,7 @@ from scenarios.cast import Cast, Gates
 from scenarios.deeds import DEEDS
 from scenarios.expectations import check, check_error
 from scenarios.following import Following
+from scenarios.mailboxes import Apart, Box
 from scenarios.references import Names, plain, resolve
 from scenarios.stage import Stage
 from scenarios.story import Story
@@ -43,6 +44,7 @@ class Teller:
         self.followings: dict[str, Following] = {}
         self.background: dict[str, asyncio.Task[Any]] = {}
         self.releases: dict[str, Callable[[], Awaitable[None]]] = {}
+        self.mailboxes: dict[str, Box | Apart] = {}
         self.intent_id = ""
 
     async def tell(self) -> None:
@@ -71,6 +73,8 @@ class Teller:
                 stack.push_async_callback(actor.close)
             for agent in self.agents.values():
                 stack.push_async_callback(agent.__aexit__, None, None, None)
+            for mailbox in self.mailboxes.values():
+                stack.push_async_callback(mailbox.close)
             for release in self.releases.values():
                 stack.push_async_callback(release)
         await asyncio.gather(*ending, return_exceptions=True)
@@ -160,4 +164,4 @@ def _names(story: Story) -> set[str]:
     agents = [*story.get("agents", []), *(s["with"]["agent"] for s in story["steps"] if s["do"] == "start_agent")]
     for agent in agents:
         names |= {agent["id"], agent.get("role", agent["id"])}
-    return names
+    return names | {s["with"]["role"] for s in story["steps"] if s["do"] == "register"}

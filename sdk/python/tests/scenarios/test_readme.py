@@ -1,4 +1,4 @@
-"""The programs in README.md run as they stand there, against the stage's servers."""
+"""The programs in README.md and in the page about the mailbox run as they stand there, against the stage's servers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).resolve().parents[2] / "README.md"
-SECTIONS = README.read_text(encoding="utf-8").split("\n## ")
+ROOT = Path(__file__).resolve().parents[4]
+PAGES = [ROOT / "sdk/python/README.md", ROOT / "docs/mailbox.md"]
+SECTIONS = [section for page in PAGES for section in page.read_text(encoding="utf-8").split("\n## ")]
 SNIPPETS = [
     (section.partition("\n")[0], rest.partition("\n```")[0] + "\n")
     for section in SECTIONS

@@ -1,13 +1,16 @@
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { grpcAddress } from "../address.js";
 import { Client } from "../client.js";
 import { environment } from "../environment.js";
 import { badField } from "../errors.js";
+import { Mailbox, type MailboxOptions } from "../mailbox/mailbox.js";
 import { refuseUnknown, type Names } from "../options.js";
 import { connectNames, settle, type ConnectOptions } from "../settings.js";
 import { openTelemetry, type OpenTelemetryApi, type Tracing } from "../tracing.js";
 import { GrpcConnection } from "./connection.js";
+import { GrpcMailboxServer } from "./mailbox-server.js";
 import { GrpcTransport } from "./transport.js";
 
 /** How a client of the gRPC server connects. What is not given is taken from the environment. */
@@ -28,6 +31,7 @@ export const clientNames: Names<ClientOptions> = { server: true, ...connectNames
 export class OpenIntentClient extends Client {
   /** For this package's runtime of agents. */
   readonly connection: GrpcConnection;
+  readonly #options: ClientOptions;
 
   constructor(options: ClientOptions = {}) {
     refuseUnknown("OpenIntentClient", options, clientNames);
@@ -37,7 +41,29 @@ export class OpenIntentClient extends Client {
     const connection = new GrpcConnection(address.url, settings, ca, options.alwaysExchanges);
     super(new GrpcTransport(connection), settings);
     this.connection = connection;
+    this.#options = options;
   }
+
+  /**
+   * The mailbox of an agent that is running: what came since it looked last, as texts that a model may be shown, which come again until they
+   * are settled. A client that acts as nobody, or as another agent, gets a connection for it that acts as the agent, if its key may.
+   */
+  mailbox(agent: string, options: MailboxOptions = {}): Mailbox {
+    const other = this.agentId === agent ? undefined : new OpenIntentClient({ ...this.#options, agentId: agent });
+    const calls = other ?? this;
+    const { transport, settings, connection } = calls;
+    const server = new GrpcMailboxServer(connection, agent);
+    return new Mailbox({ calls, transport, settings, server, agentId: agent }, options, mailboxName, () => other?.close());
+  }
+}
+
+/** The name of a mailbox's subscription. One with other channels is another mailbox. */
+export function mailboxName(channels: readonly string[] | undefined): string {
+  if (channels === undefined) {
+    return "mailbox";
+  }
+  const names = [...new Set(channels)].sort().join("\n");
+  return `mailbox-${createHash("sha256").update(names).digest("hex").slice(0, 16)}`;
 }
 
 /** The certificates to trust, in PEM form; undefined for the system's. */

@@ -16,6 +16,9 @@ export class Names {
     }
     for (const step of scenario.steps) {
       this.#add(step.as);
+      if (step.do === "register") {
+        this.#add(step.with?.["role"]);
+      }
       if (step.do === "start_agent") {
         this.#add(step.with?.["agent"]?.id, step.with?.["agent"]?.role);
       }

@@ -5,6 +5,7 @@ import { Cast } from "./cast.js";
 import { expectError, expectResult } from "./expectations.js";
 import { BackgroundFollowing } from "./followings.js";
 import type { HeldInBackground } from "./held.js";
+import type { AnyBox } from "./mailboxes.js";
 import { Names, resolve, snaked, type Saved } from "./names.js";
 import type { ScenarioFile, StepFile, Values } from "./scenario.js";
 import type { Face, Stage } from "./stage.js";
@@ -20,6 +21,7 @@ export class Play {
   readonly followings = new Map<string, BackgroundFollowing>();
   readonly background = new Map<string, Promise<any>>();
   readonly claims = new Map<string, HeldInBackground>();
+  readonly mailboxes = new Map<string, AnyBox>();
   readonly #clients = new Map<string, Client>();
   readonly #handles = new Map<string, Map<string, ChannelHandle>>();
   readonly #created = new Map<string, Channel>();
@@ -152,6 +154,7 @@ export class Play {
   async #end(): Promise<void> {
     await Promise.all([...this.followings.values()].map((following) => following.leave()));
     await Promise.all([...this.claims.values()].map((held) => held.release()));
+    await Promise.all([...this.mailboxes.values()].map((box) => box.close()));
     this.#clients.forEach((client) => client.close());
     await this.cast.stopAll();
   }

@@ -51,13 +51,14 @@ export interface ScenarioFile {
   name: string;
   engines?: string[];
   disturbs?: boolean;
+  needs?: string[];
   intent?: Values;
   agents?: AgentFile[];
   steps: StepFile[];
 }
 
 const fields = {
-  scenario: ["name", "engines", "disturbs", "intent", "agents", "steps"],
+  scenario: ["name", "engines", "disturbs", "needs", "intent", "agents", "steps"],
   agent: [
     ...["id", "role", "concurrency", "handlers", "attention", "skip_unaddressed", "process", "drain"],
     ...["compose", "digest_seconds", "max_chars"],
@@ -78,6 +79,14 @@ export function knowing(kind: keyof typeof fields | readonly string[], value: Va
 export function checkAgent(agent: AgentFile, where: string): void {
   knowing("agent", agent, where);
   agent.handlers.forEach((handler) => knowing("handler", handler, `${where}, handlers`));
+}
+
+/** What the client over gRPC has of what a scenario may need. The one over REST has none of it. */
+const has = { grpc: ["mailbox"], rest: [] as string[] };
+
+/** Returns the first thing that a scenario needs and this SDK does not have over a transport. */
+export function lacks(scenario: ScenarioFile, face: "grpc" | "rest"): string | undefined {
+  return scenario.needs?.find((need) => !has[face].includes(need));
 }
 
 /** Reads all scenarios of a folder. */

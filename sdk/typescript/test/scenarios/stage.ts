@@ -78,6 +78,11 @@ export class Stage {
     return { level: ReachLevel[reach!.level].toLowerCase(), confirmed };
   }
 
+  /** Gives an agent a role. */
+  async register(agentId: string, roleId: string): Promise<void> {
+    await this.#service(AgentService, agentId).upsertAgent({ agentId, roleId });
+  }
+
   /** Takes an agent out of service without asking its processes. */
   async deregister(agentId: string): Promise<void> {
     await this.#service(AgentService).deregisterAgent({ agentId });

@@ -3,6 +3,7 @@ import type { CreateChannelOptions } from "../../src/channels.js";
 import { conversing, interval } from "./conversing.js";
 import { BackgroundFollowing } from "./followings.js";
 import { expectTogether } from "./handled.js";
+import { mailing } from "./mailboxes.js";
 import type { Play } from "./play.js";
 import { checkAgent, type AgentFile, type Values } from "./scenario.js";
 import { step, type Step } from "./step.js";
@@ -185,6 +186,7 @@ export const steps: Record<string, Step> = {
     return null;
   }),
   ...conversing,
+  ...mailing,
 };
 
 function following(play: Play, fields: Values): BackgroundFollowing {

@@ -155,7 +155,7 @@ class DeleteSubscriptionResponse(_message.Message):
     def __init__(self, subscription_id: _Optional[str] = ..., status: _Optional[str] = ...) -> None: ...
 
 class SubscriptionDelivery(_message.Message):
-    __slots__ = ("subscription_id", "number", "attempt", "intent_id", "position", "channel_name", "message", "event", "standing_by", "annotation", "attention", "source_ids", "earlier", "digest", "probe_id")
+    __slots__ = ("subscription_id", "number", "attempt", "intent_id", "position", "channel_name", "message", "event", "standing_by", "annotation", "attention", "source_ids", "earlier", "digest", "probe_id", "caught_up")
     SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
@@ -171,6 +171,7 @@ class SubscriptionDelivery(_message.Message):
     EARLIER_FIELD_NUMBER: _ClassVar[int]
     DIGEST_FIELD_NUMBER: _ClassVar[int]
     PROBE_ID_FIELD_NUMBER: _ClassVar[int]
+    CAUGHT_UP_FIELD_NUMBER: _ClassVar[int]
     subscription_id: str
     number: int
     attempt: int
@@ -186,7 +187,8 @@ class SubscriptionDelivery(_message.Message):
     earlier: _containers.RepeatedCompositeFieldContainer[EarlierMessage]
     digest: Digest
     probe_id: str
-    def __init__(self, subscription_id: _Optional[str] = ..., number: _Optional[int] = ..., attempt: _Optional[int] = ..., intent_id: _Optional[str] = ..., position: _Optional[int] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[_messages_pb2.Message, _Mapping]] = ..., event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., standing_by: bool = ..., annotation: _Optional[_Union[_messages_pb2.Annotation, _Mapping]] = ..., attention: _Optional[_Union[_attention_pb2.Attention, _Mapping]] = ..., source_ids: _Optional[_Iterable[str]] = ..., earlier: _Optional[_Iterable[_Union[EarlierMessage, _Mapping]]] = ..., digest: _Optional[_Union[Digest, _Mapping]] = ..., probe_id: _Optional[str] = ...) -> None: ...
+    caught_up: bool
+    def __init__(self, subscription_id: _Optional[str] = ..., number: _Optional[int] = ..., attempt: _Optional[int] = ..., intent_id: _Optional[str] = ..., position: _Optional[int] = ..., channel_name: _Optional[str] = ..., message: _Optional[_Union[_messages_pb2.Message, _Mapping]] = ..., event: _Optional[_Union[_events_pb2.Event, _Mapping]] = ..., standing_by: bool = ..., annotation: _Optional[_Union[_messages_pb2.Annotation, _Mapping]] = ..., attention: _Optional[_Union[_attention_pb2.Attention, _Mapping]] = ..., source_ids: _Optional[_Iterable[str]] = ..., earlier: _Optional[_Iterable[_Union[EarlierMessage, _Mapping]]] = ..., digest: _Optional[_Union[Digest, _Mapping]] = ..., probe_id: _Optional[str] = ..., caught_up: bool = ...) -> None: ...
 
 class EarlierMessage(_message.Message):
     __slots__ = ("intent_id", "position", "channel_name", "message", "attention")
@@ -249,20 +251,22 @@ class DigestSpan(_message.Message):
     def __init__(self, intent_id: _Optional[str] = ..., first_position: _Optional[int] = ..., last_position: _Optional[int] = ...) -> None: ...
 
 class StreamDeliveriesRequest(_message.Message):
-    __slots__ = ("subscription_id", "max_outstanding", "acknowledged_through", "announce_active", "take_over", "probes")
+    __slots__ = ("subscription_id", "max_outstanding", "acknowledged_through", "announce_active", "take_over", "probes", "announce_caught_up")
     SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
     MAX_OUTSTANDING_FIELD_NUMBER: _ClassVar[int]
     ACKNOWLEDGED_THROUGH_FIELD_NUMBER: _ClassVar[int]
     ANNOUNCE_ACTIVE_FIELD_NUMBER: _ClassVar[int]
     TAKE_OVER_FIELD_NUMBER: _ClassVar[int]
     PROBES_FIELD_NUMBER: _ClassVar[int]
+    ANNOUNCE_CAUGHT_UP_FIELD_NUMBER: _ClassVar[int]
     subscription_id: str
     max_outstanding: int
     acknowledged_through: int
     announce_active: bool
     take_over: bool
     probes: bool
-    def __init__(self, subscription_id: _Optional[str] = ..., max_outstanding: _Optional[int] = ..., acknowledged_through: _Optional[int] = ..., announce_active: bool = ..., take_over: bool = ..., probes: bool = ...) -> None: ...
+    announce_caught_up: bool
+    def __init__(self, subscription_id: _Optional[str] = ..., max_outstanding: _Optional[int] = ..., acknowledged_through: _Optional[int] = ..., announce_active: bool = ..., take_over: bool = ..., probes: bool = ..., announce_caught_up: bool = ...) -> None: ...
 
 class FetchDeliveriesRequest(_message.Message):
     __slots__ = ("subscription_id", "limit", "wait_seconds")
