@@ -15,7 +15,7 @@ func TestCodesToAnAddressAreBounded(t *testing.T) {
 		set := func(agent, key, path string) error {
 			who := with(key, agent)
 			_, err := h.SetContacts(who, &openintentv1.SetContactsRequest{AgentId: agent, Contacts: []*openintentv1.NewContact{h.to(toWebhook, path)}})
-			require.NoError(t, removeAll(h, who, agent))
+			require.NoError(t, removeAll(who, h, agent))
 			return err
 		}
 		for _, key := range []string{"k1", "k2", "k3"} {
@@ -31,7 +31,7 @@ func TestCodesToAnAddressAreBounded(t *testing.T) {
 }
 
 // removeAll removes the contacts of a name.
-func removeAll(h *house, who context.Context, agent string) error {
+func removeAll(who context.Context, h *house, agent string) error {
 	_, err := h.SetContacts(who, &openintentv1.SetContactsRequest{AgentId: agent})
 	return err
 }

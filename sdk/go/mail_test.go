@@ -122,7 +122,7 @@ func TestTheMailboxesOfOneAgentDifferByTheirChannels(t *testing.T) {
 func TestAMailboxRefusesBadOptions(t *testing.T) {
 	client, err := Dial(Options{Server: "127.0.0.1:1", APIKey: "k"})
 	require.NoError(t, err)
-	defer client.Close()
+	defer func() { require.NoError(t, client.Close()) }()
 	for field, options := range map[string]MailboxOptions{
 		"MailboxOptions.Agent": {}, "MailboxOptions.MaxChars": {Agent: "a", MaxChars: 1999}, "MailboxOptions.Channels": {Agent: "a", Channels: []string{}},
 	} {
