@@ -52,7 +52,7 @@ func TestConcernsAreFiltered(t *testing.T) {
 		}
 		require.Contains(t, bob.refused(t, exitUsage, "concerns", "--kind", "questions"), "question")
 		require.Contains(t, bob.refused(t, exitUsage, "concerns", "--limit=-1"), "--limit must be zero or above")
-		require.Contains(t, bob.refused(t, exitRefused, "concerns", "--about", "a\tb\x00"), "agent_id")
+		require.Contains(t, bob.refused(t, exitUsage, "concerns", "--about", "a\tb\x00"), "agent_id")
 		stranger := bob
 		stranger.key = "wrong"
 		require.Contains(t, stranger.refused(t, exitRefused, "concerns"), "[API_KEY_UNKNOWN]")
