@@ -61,7 +61,7 @@ func (l lasting) during(t *testing.T, what string, run func(began func()) string
 // beginAs is begin for an agent that asks in a room.
 func (w *world) beginAs(t *testing.T, secret, agent, room string) lasting {
 	t.Helper()
-	c, ends := w.With(secret, ""), make(lasting)
+	c, ends := w.With(secret, agent), make(lasting)
 	during := func(what string, run func(began func()) string) { ends.during(t, what, run) }
 	during("a stream", func(began func()) string {
 		after := int64(0)
