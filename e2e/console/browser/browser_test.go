@@ -89,20 +89,24 @@ func personsKey(t *testing.T, h *harness.Server) string {
 	return issued.GetSecret()
 }
 
-// run runs a script with what it needs to know of a server. What it prints stands in the test's log at once.
-func run(t *testing.T, h interface{ BaseURL() string }, script string, environment ...string) {
+// run runs a script with what it needs to know of a server, and returns what it prints, which also stands in the test's log at once.
+func run(t *testing.T, h interface{ BaseURL() string }, script string, environment ...string) string {
 	t.Helper()
 	command := harness.Command(root, "scripts/node.sh", "node", "e2e/console/browser/"+script)
 	command.Env = append(os.Environ(), append(environment, "OPENINTENT_URL="+h.BaseURL(), "OPENINTENT_API_KEY="+harness.Key)...)
-	command.Stdout = printed{t}
-	command.Stderr = command.Stdout
+	output := &printed{t: t}
+	command.Stdout, command.Stderr = output, output
 	require.NoError(t, command.Run(), "the script says what is wrong")
+	return output.all.String()
 }
 
-// printed is the log of a test, for what a program prints.
-type printed struct{ t *testing.T }
+// printed is what a program prints. It also goes to the log of a test.
+type printed struct {
+	t   *testing.T
+	all bytes.Buffer
+}
 
-func (p printed) Write(text []byte) (int, error) {
+func (p *printed) Write(text []byte) (int, error) {
 	p.t.Logf("%s", bytes.TrimSpace(text))
-	return len(text), nil
+	return p.all.Write(text)
 }

@@ -4,7 +4,8 @@
 // test-console` looks at every page: in both colour schemes, on a wide screen and on a narrow one, with axe-core. It also does what a person
 // does there by the keyboard, with their own messages, and so that they are told of questions while they do not look. And it tries what a
 // console must survive, with each engine: a flood of messages, a server that is killed, undone and hurried redrives, two people who claim at
-// once, and words that were written to break a page.
+// once, and words that were written to break a page. At last a page of another origin tries whatever a browser allows against somebody who is
+// signed in.
 //
 // Whoever plants a fault in the console's sources finds out which script notices it by building them into a folder (`npm --prefix console run build
 // -- --outDir FOLDER`) and naming the folder in OPENINTENT_TEST_PAGES.

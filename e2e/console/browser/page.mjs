@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 
 // The console's sources pin the browser's driver and axe-core.
 const require = createRequire(new URL("../../../console/package.json", import.meta.url));
-const { chromium } = require("playwright-core");
+export const { chromium } = require("playwright-core");
 const axe = require.resolve("axe-core/axe.min.js");
 
 /** Every wait is for something that must happen, and a busy machine is no failure. */
