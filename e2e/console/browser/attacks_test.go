@@ -37,8 +37,7 @@ func TestTheAttackFindsHoles(t *testing.T) {
 		"another port, forms: it has changed something", "another port, fetches: it has changed something", "another port, beacons: it has changed something",
 		"another port, fetches: the page reads an answer", "another port, worker: the page reads an answer", "another port, streams: it has opened",
 		"another port, frames: the console is in a frame", "another port, ending: it has ended the session",
-		"another port, fetches: the page sees whether somebody is signed in", "a stolen cookie: GET /v1/whoami is answered",
-		"a stolen cookie: it has changed something",
+		"another port, fetches: the page sees whether somebody is signed in",
 	} {
 		require.Contains(t, found, hole)
 	}
