@@ -133,7 +133,7 @@ func (s *seen) asOwed(c candidate) *concern {
 	return one
 }
 
-// asTold tells what a coordinator and the operator are told anyway: who owes to whom, where, and what stands still meanwhile.
+// asTold makes the concern of a coordinator or the operator. It says what they are told anyway: who owes an answer to whom, where, and what waits for it.
 func (s *seen) asTold(c candidate) *concern {
 	one := s.about(c)
 	one.names = []string{s.Sender}

@@ -76,7 +76,7 @@ func TestADelegateThatOwesMayDischarge(t *testing.T) {
 	})
 }
 
-// Who was told of an obligation has it as a concern from then on: the coordinator, and then the operator.
+// An obligation is a concern of the coordinator, and later of the operator, from the moment when the server has told them of it.
 func TestWhoWasToldOfAnObligation(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		h.coordinate(t, "carla")

@@ -67,7 +67,7 @@ func TestWhatEndsAQuestion(t *testing.T) {
 	}
 }
 
-// What is put off is a concern again at its time, and what says nothing of the kind changes nothing.
+// A question that was put off is a concern again at the time that was named. Other dispositions change nothing.
 func TestAQuestionIsPutOff(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		asked := h.ask(t, "alice", "bob", time.Hour)

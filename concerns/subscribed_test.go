@@ -70,7 +70,7 @@ func TestASubscriptionWithDeadLetters(t *testing.T) {
 	})
 }
 
-// Who administers an intent learns of the subscriptions to it, whose they are, and may not touch them.
+// An administrator of an intent sees which subscriptions to it are in trouble and whose they are, but may not change them.
 func TestAnAdministratorLearnsOfDeadLetters(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		sub := h.subscribe(t, "bob", &openintentv1.CreateSubscriptionRequest{IntentId: &h.intent})

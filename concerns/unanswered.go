@@ -116,8 +116,8 @@ func (l *look) leftAlone(some []*seen) (map[*seen]bool, error) {
 	})
 }
 
-// asUnanswered tells of the request as much as the caller may know: who administers an intent and may not see the message learns that there is
-// one on the channel, and since when.
+// asUnanswered makes the concern for a request that nobody has answered. An administrator of the intent who may not see the message learns only
+// that there is one on the channel, and since when.
 func (s *seen) asUnanswered(c candidate) *concern {
 	one, channel, over := s.about(c), s.in.Channel.Name, s.timedOutAt(s.in.Now)
 	if !s.visible {

@@ -153,7 +153,7 @@ func TestAQuorumThatHasBegunIsTakenUp(t *testing.T) {
 	})
 }
 
-// Who administers an intent learns that there is a request that it may not see, and since when.
+// An administrator of an intent who may not see a request learns only that there is one, and since when.
 func TestAnAdministratorLearnsNoMoreThanItMay(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		_, err := h.intents.AssignAgent(as("alice"), &openintentv1.AssignAgentRequest{IntentId: h.intent, AgentId: "dora"})

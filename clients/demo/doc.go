@@ -8,5 +8,5 @@
 //   - the planner asks a person, who is called "you", whether the release may go out, and waits for it (planner.go);
 //   - the night shift has died: a task and a question wait for it, and nobody else knows of them (nightshift.go).
 //
-// What happens on failure: a call that fails ends the play with its error, unless the context has ended.
+// A call that fails ends the play with its error, unless the context has ended.
 package demo

@@ -12,7 +12,7 @@ import (
 	openintent "openintent/sdk/go"
 )
 
-// Person is the name of the person whom the team asks.
+// Person is the name under which the team asks its person.
 const Person = "you"
 
 // Options say where and how fast the team plays.

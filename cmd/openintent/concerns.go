@@ -22,10 +22,10 @@ type concernsCommand struct {
 // concernsAtOnce is how many concerns the server gives in one call.
 const concernsAtOnce = 100
 
-// Help says what is shown, and to whom.
+// Help returns the text that describes the command.
 func (concernsCommand) Help() string {
 	return `Shows what needs this agent, the oldest first: questions that wait for it, its requests that nobody takes up, agents that cannot hear of
-them, its subscriptions that fail. Who administers an intent sees that intent's, and the operator all. Below each stands what it is about, as other
+them, its subscriptions that fail. An administrator of an intent also sees what the intent needs, and the operator sees everything. Below each stands what it is about, as other
 commands take it, and what this agent may do.
 
   openintent concerns --kind question

@@ -90,7 +90,7 @@ func TestConcernsGoOnToTheNextPage(t *testing.T) {
 	})
 }
 
-// What is no message is named by what other commands take for it: a subscription, a channel. Words of others move no cursor.
+// A request that nobody takes up, and that nobody can hear, is a concern of its sender and of the operator, and of nobody else.
 func TestConcernsOfOtherKinds(t *testing.T) {
 	clearEnvironment(t)
 	clock := databasetest.NewClock()
