@@ -141,7 +141,7 @@ func TestComingBackFromNowhere(t *testing.T) {
 		b = h.first().Browser()
 		back = agree(t, leave(t, b))
 		forged := *b.Cookies[0]
-		forged.Value = "x" + forged.Value[1:]
+		forged.Value = forged.Value[1:] + forged.Value[:1]
 		b.Cookies = []*http.Cookie{&forged}
 		refused(b, back, "SIGN_IN_EXPIRED")
 
