@@ -151,7 +151,8 @@ func (c *checker) gains(agent string, by Tick) (count int) {
 
 // checkNumbers checks a receiver of numbered deliveries. Each number stands for one message, and each message has one number, unless
 // the stream that sent it was replaced before that was stored: then it comes again, under a higher number. A repeated delivery is
-// unchanged, and its attempts rise. First attempts come in order, except for posts that a frozen replica held back.
+// unchanged, and its attempts rise. First attempts come in order, except for posts that a frozen replica held back, and what was read again
+// once the agent could see it.
 func (c *checker) checkNumbers(r *Receiver) {
 	byNumber, byMessage := make(map[int64]*Delivery), make(map[string]int64)
 	latest := make(map[string]*Delivery) // by channel, only first deliveries
@@ -173,7 +174,7 @@ func (c *checker) checkNumbers(r *Receiver) {
 		}
 		before := latest[d.Message.Channel]
 		if before != nil && (before.Message.At > d.Message.At || before.Cursor > d.Cursor) {
-			if r.Guarantee == InOrder && c.heldBack(r, before, d) {
+			if r.Guarantee == InOrder && c.heldBack(r, before, d) || r.Guarantee == AtLeastOnce && c.readAgain(r, before, d) {
 				continue
 			}
 			c.find(Reordered, "%s received %s, number %d, after %s, number %d",
@@ -210,6 +211,15 @@ func (c *checker) heldBack(r *Receiver, before, d *Delivery) bool {
 		return true
 	}
 	return false
+}
+
+// readAgain reports whether a message may come for the first time behind a later one of its channel, under a higher number. That can happen
+// if the agent could not see it for a while. A stream then skipped it and sent the later one, and was replaced before that was stored. The
+// stream in its place reads both again.
+func (c *checker) readAgain(r *Receiver, before, d *Delivery) bool {
+	send := c.sends[d.Message.Content]
+	return send != nil && before.Cursor < d.Cursor &&
+		!throughout(c.rights.periods(r.Agent, send, r.Intent == "", true), send.Span.Begun, before.At)
 }
 
 // inTime returns all deliveries in the order in which they came, because several programs may receive for one subscription.
