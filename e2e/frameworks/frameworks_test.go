@@ -29,25 +29,30 @@ func TestFrameworks(t *testing.T) {
 	programs, err := filepath.Glob(filepath.Join(root, "sdk/*/frameworks/run"))
 	require.NoError(t, err)
 	require.NotEmpty(t, programs)
-	for _, program := range programs {
-		program, err = filepath.Rel(root, program)
+	for _, found := range programs {
+		program, err := filepath.Rel(root, found)
 		require.NoError(t, err)
-		listing := harness.Command(root, program)
-		listing.Stderr = os.Stderr
-		names, err := listing.Output()
-		require.NoError(t, err)
-		require.NotEmpty(t, strings.Fields(string(names)), "%s names no frameworks", program)
-		for _, name := range strings.Fields(string(names)) {
-			t.Run(filepath.Base(filepath.Dir(filepath.Dir(program)))+"/"+name, func(t *testing.T) {
+		language := filepath.Base(filepath.Dir(filepath.Dir(program)))
+		names := strings.Fields(said(t, []string{program}))
+		require.NotEmpty(t, names, "%s names no framework", program)
+		for _, name := range names {
+			t.Run(language+"/"+name, func(t *testing.T) {
 				harness.EachProcess(t, func(t *testing.T, h *harness.Server) {
-					testing := harness.Command(root, program, name)
-					testing.Env = append(append(os.Environ(), quiet...), "OPENINTENT_SERVER="+h.GRPCAddress(), "OPENINTENT_HTTP="+h.BaseURL(),
-						"OPENINTENT_API_KEY="+harness.Key)
-					output, err := testing.CombinedOutput()
-					require.NoError(t, err, "%s", output)
-					t.Logf("%s", output)
+					t.Log(said(t, []string{program, name}, "OPENINTENT_API_KEY="+harness.Key, "OPENINTENT_SERVER="+h.GRPCAddress(),
+						"OPENINTENT_HTTP="+h.BaseURL()))
 				})
 			})
 		}
 	}
+}
+
+// said runs a command with further environment, and returns what it says.
+func said(t *testing.T, command []string, environment ...string) string {
+	t.Helper()
+	running := harness.Command(root, command[0], command[1:]...)
+	running.Env = append(append(os.Environ(), quiet...), environment...)
+	running.Stderr = os.Stderr
+	output, err := running.Output()
+	require.NoError(t, err, "%s:\n%s", command, output)
+	return string(output)
 }

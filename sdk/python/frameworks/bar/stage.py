@@ -20,7 +20,7 @@ from typing import Any
 
 from openintent_channels import Message, OpenIntentClient
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 """How long what must happen may take, in seconds: frameworks take long to import on a busy machine."""
 
 HERE = Path(os.environ.get("BAR_HERE", Path(__file__).parent.parent))
