@@ -1,7 +1,7 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build recording release release-check image deploy-check package package-sdks package-check check test test-sdks check-console test-console console-costs console-pictures torture upgrade day claims leases lease-model quiet search faults mutants soak siege failover conformance clients harness lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
+.PHONY: help run build recording release release-check image deploy-check package package-sdks package-check check test test-sdks check-console test-console console-costs console-pictures torture upgrade day claims leases lease-model quiet search faults mutants soak siege failover test-frameworks conformance clients harness lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 
@@ -140,6 +140,9 @@ soak: ## Load a server with each engine for DURATION (an hour) and check that it
 
 siege: ## Attack a running server on each engine at full size and print what that costs other callers
 	scripts/with-postgres.sh go test -count 1 -timeout 0 -v ./e2e/siege -siege.full
+
+test-frameworks: ## Test the adapters for agent frameworks with the frameworks' real packages, which it installs (flags of go test in ARGS)
+	scripts/test-frameworks.sh $(ARGS)
 
 conformance: ## Run the conformance suite of the Model Context Protocol against the door /mcp (flags in ARGS)
 	scripts/conformance.sh $(ARGS)

@@ -15,8 +15,8 @@ from .mail import Answered
 _OTHERS = 4_000
 
 
-def tools(mailbox: MailboxCalls) -> list[Callable[..., Any]]:
-    """Returns the functions of a mailbox."""
+def tools(mailbox: MailboxCalls, key: Callable[[], str | None]) -> list[Callable[..., Any]]:
+    """Returns the functions of a mailbox. `key` returns the key of the call that is under way."""
 
     def answer(message_id: str, text: str) -> str:
         """Answer a message. A message is answered once: if you have answered it before, you are told what you said.
@@ -51,7 +51,7 @@ def tools(mailbox: MailboxCalls) -> list[Callable[..., Any]]:
             to: an agent's name, or role:NAME; leave it empty for everybody on the channel.
         """
         try:
-            message = mailbox.send(channel, {"text": text}, to or None)
+            message = mailbox.send(channel, {"text": text}, to or None, key=key())
         except OpenIntentError as error:
             return _refused(error)
         return f"Sent as {message.id}."
@@ -66,7 +66,7 @@ def tools(mailbox: MailboxCalls) -> list[Callable[..., Any]]:
             wait_seconds: how long you wait, 1 to 600 seconds.
         """
         try:
-            response = mailbox.ask(channel, to, {"text": question}, wait_seconds)
+            response = mailbox.ask(channel, to, {"text": question}, wait_seconds, key=key())
         except MessageTimeoutError as error:
             return f"Nobody has answered {error.message_id} in time. An answer that comes later comes as a message."
         except OpenIntentError as error:

@@ -223,8 +223,14 @@ class AsyncMailbox(AsyncMailboxCalls):
             self._receiving.changed.give()
         await self._receiving.acknowledge()
 
-    def tools(self) -> list[Callable[..., Any]]:
+    def tools(self, key: Callable[[], str | None] | None = None) -> list[Callable[..., Any]]:
         """Returns what an agent does with its mailbox as plain functions with types and docstrings, of which frameworks make
         their tools. They take texts and return texts, also for what the server refuses. To take and to settle is not among
-        them: that is for the framework's side, which knows when a step is stored."""
-        return async_tools(self)
+        them: that is for the framework's side, which knows when a step is stored. `key` returns the key of the call that is
+        under way, with which `send` and `ask` happen once for a day; None: the call has none."""
+        return async_tools(self, key or _no_key)
+
+
+def _no_key() -> str | None:
+    """The key of calls that nothing repeats."""
+    return None
