@@ -39,7 +39,7 @@ def test_a_server_starts_soon() -> None:
 
 
 def test_a_server_that_does_not_start_says_why() -> None:
-    with pytest.raises(ServerError, match="(?s)did not start.*OPENINTENT_MAX_STREAMS must be above 0"), run_server(
+    with pytest.raises(ServerError, match="(?s)did not start.*--max-streams must be above 0"), run_server(
         arguments=["--max-streams=0"]
     ):
         pass

@@ -187,20 +187,20 @@ class Server:
             for ending in (*self._clients, *self._peers):
                 ends.callback(ending.close)
 
-    def _read(self, intent: Intent | str) -> list[Said]:
-        """Reads everything that was said in an intent."""
+    def _read(self, intent: Intent | str, dispositions: bool = True) -> list[Said]:
+        """Reads everything that was said in an intent; on demand without dispositions, each of which costs a call."""
         found: list[Said] = []
         for channel in self.call("GET", f"/v1/intents/{intent if isinstance(intent, str) else intent.id}/channels"):
             messages = self.call("GET", f"/v1/channels/{channel['id']}/messages?limit=1000")
-            found += [self._said(channel["name"], message) for message in messages]
+            found += [self._said(channel["name"], message, dispositions) for message in messages]
         return sorted(found, key=lambda message: message.created_at)
 
     def _deliveries(self, channel_id: str, message_id: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.call("GET", f"/v1/channels/{channel_id}/messages/{message_id}/deliveries")
         return found
 
-    def _said(self, channel: str, wire: dict[str, Any]) -> Said:
-        deliveries = self._deliveries(wire["channel_id"], wire["id"])
+    def _said(self, channel: str, wire: dict[str, Any], dispositions: bool) -> Said:
+        deliveries = self._deliveries(wire["channel_id"], wire["id"]) if dispositions else []
         return Said(
             id=wire["id"],
             channel_id=wire["channel_id"],

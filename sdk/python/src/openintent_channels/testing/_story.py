@@ -229,7 +229,7 @@ class _Play:
         return bool(line["after_seconds"] > self._passed)
 
     def _own(self) -> list[Said]:
-        return self._server.said(self._intent, sender=self._id)
+        return [said for said in self._server._read(self._intent, dispositions=False) if said.sender == self._id]
 
     def _take(self, line: Line, said: Said) -> None:
         self._seen.add(said.id)
