@@ -103,7 +103,8 @@ class Lead(AgentBase):
 
 
 async def _digest(server: Server, channel: ChannelHandle) -> list[int]:
-    async with Lead() as lead, server.async_client("builder") as builder:
+    lead = Lead()
+    async with lead, server.async_client("builder") as builder:
         theirs = await builder.channels.get(channel.id)
         for step in range(3):
             await theirs.broadcast({"text": f"Step {step} has ended."}, kind="status")

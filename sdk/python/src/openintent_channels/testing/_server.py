@@ -184,8 +184,10 @@ class Server:
         """Ends the peers, the clients and the server."""
         with contextlib.ExitStack() as ends:  # each, also after one that fails
             ends.callback(self._program.stop)
-            for ending in (*self._clients, *self._peers):
-                ends.callback(ending.close)
+            for client in self._clients:
+                ends.callback(client.close)
+            for peer in self._peers:
+                ends.callback(peer.close)
 
     def _read(self, intent: Intent | str, dispositions: bool = True) -> list[Said]:
         """Reads everything that was said in an intent; on demand without dispositions, each of which costs a call."""
