@@ -13,6 +13,6 @@
 //   - storage_test.go reads what the servers left in the database and checks what must be true whatever happened.
 //
 // Package harness runs the servers. The other packages in this folder run the documents' examples, send what hostile
-// clients send, hold brakes, windows and digests to their promise, play the collector of traces, and drive the server with
+// clients send, try the SDKs' test kits, hold brakes, windows and digests to their promise, play the collector of traces, and drive the server with
 // the published Python package.
 package e2e

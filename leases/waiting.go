@@ -23,7 +23,7 @@ func (s *Service) acquire(ctx context.Context, w wanted, patience time.Duration)
 	}
 	watch := s.messaging.WatchLeases(w.agentID, w.intentNo)
 	defer watch.Close()
-	over := time.NewTimer(patience)
+	until, over := s.db.Now().Add(patience), time.NewTimer(patience)
 	defer over.Stop()
 	lease, place, err := s.attempt(ctx, w, 0, true)
 	defer func() { s.leaveLine(w.intentNo, place) }()
@@ -42,6 +42,9 @@ func (s *Service) acquire(ctx context.Context, w wanted, patience time.Duration)
 			look, last = true, true
 		case <-ctx.Done():
 			err = context.Cause(ctx)
+		}
+		if err == nil && !s.db.Now().Before(until) { // the clock was set forward, as a test does
+			look, last = true, true
 		}
 		if err == nil && look {
 			lease, place, err = s.attempt(ctx, w, place, !last)

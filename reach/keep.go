@@ -41,6 +41,9 @@ func (h *Here) Keep(ctx context.Context) error {
 	return err
 }
 
+// KeepNow writes what Keep would write at its next turn.
+func (h *Here) KeepNow(ctx context.Context) error { return h.loop.Run(ctx) }
+
 // Stop writes the times that are not written yet, and takes the paths of this replica back, so that nobody counts them any more.
 func (h *Here) Stop() {
 	h.loop.Stop()

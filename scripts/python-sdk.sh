@@ -3,6 +3,8 @@
 #
 #   scripts/python-sdk.sh unit         runs the tests that need no server, and checks types and style
 #   scripts/python-sdk.sh scenarios    runs sdk/scenarios on the servers that the environment names (sdk/scenarios/README.md)
+#   scripts/python-sdk.sh kit          tests the test kit, with the program that OPENINTENT_PROGRAM names
+#   scripts/python-sdk.sh examples     runs the tests of the examples, with the same program
 #
 # Further arguments go to pytest.
 set -euo pipefail
@@ -21,8 +23,15 @@ unit)
 scenarios)
   exec "$python" -m pytest tests/scenarios "$@"
   ;;
+kit)
+  exec "$python" -m pytest tests/kit "$@"
+  ;;
+examples)
+  PYTHONPATH=src exec "$python" -m pytest --rootdir ../../examples/clarification/python -p no:cacheprovider \
+    ../../examples/clarification/python "$@"
+  ;;
 *)
-  echo "usage: scripts/python-sdk.sh unit|scenarios [ARGUMENT...]" >&2
+  echo "usage: scripts/python-sdk.sh unit|scenarios|kit|examples [ARGUMENT...]" >&2
   exit 2
   ;;
 esac

@@ -105,6 +105,8 @@ type Config struct {
 
 	ReadyFile string `name:"ready-file" env:"OPENINTENT_READY_FILE" help:"File to write once the server is ready, with its addresses and its process id as JSON; it is removed when the server stops."`
 
+	TestClock bool `name:"test-clock" env:"OPENINTENT_TEST_CLOCK" default:"false" help:"Whether the server's clock stands and a test moves it, with POST /v1/test/clock; only with SQLite, on loopback, and with the development key."`
+
 	// SettingsSecret says that the settings file holds a secret, so that nobody else should read it.
 	SettingsSecret bool `kong:"-"`
 	// UselessVariables are sentences about variables of the environment that look like settings and have no effect, for the log.

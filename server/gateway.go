@@ -74,6 +74,8 @@ type gateway struct {
 	doors *doorway
 	// pages are those of the web console; nil means none.
 	pages *pages.Pages
+	// testTime moves the clock of a server under test; nil for every other server.
+	testTime *testTime
 	// console knows who is signed in at the web console; nil means nobody can be.
 	console *signingIn
 }
@@ -221,6 +223,10 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.streams.serve(tracked, withCall(r, call, path), route, escapedID, md)
 	case path == "/v1/server/config":
 		serverConfig.ServeHTTP(tracked, r)
+	case path == testClockPath && g.testTime != nil:
+		if err := g.testTime.serve(tracked, r); err != nil {
+			g.refuse(tracked, r, err)
+		}
 	default:
 		g.mux.ServeHTTP(tracked, withCall(r, call, path))
 	}

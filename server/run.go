@@ -47,6 +47,10 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	if err != nil {
 		return &SettingError{err}
 	}
+	clock, cfg, err := cfg.underTest(development)
+	if err != nil {
+		return &SettingError{err}
+	}
 	encryption, err := openTLS(cfg, logger)
 	if err != nil {
 		return &SettingError{err}
@@ -90,7 +94,7 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 		return err
 	}
 	defer s.end()
-	s.tracing = traced
+	s.tracing, s.gateway.testTime = traced, newTestTime(clock, rooms)
 	ports, err := cfg.listen(ctx)
 	if err != nil {
 		return err

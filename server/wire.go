@@ -118,7 +118,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		DB: db, Messaging: r.messaging, Here: r.here, Webhooks: sender, Paused: r.keys.PausedOf, Mail: relay, Address: cfg.linkAddress(),
 	})
 	r.leases = leases.New(leases.Config{
-		DB: db, Intents: r.intents, Tasks: r.tasks, Messaging: r.messaging, Logger: logger, LookAgain: cfg.LookAgain,
+		DB: db, Intents: r.intents, Tasks: r.tasks, Messaging: r.messaging, Logger: logger, LookAgain: cfg.waitersLookAgain(),
 	})
 	r.search = search.New(search.Config{
 		DB: db, Intents: r.intents, Channels: r.channels, Messaging: r.messaging, Off: !cfg.Search, Logger: logger,
@@ -152,6 +152,9 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 
 // accountOf returns the account of whoever has the context's transactions written; nil for nobody.
 func accountOf(ctx context.Context) database.Account {
+	if counted, is := ctx.Value(storedRowsKey{}).(*storedRows); is {
+		return counted
+	}
 	if who, known := caller.From(ctx); known && who.Account != nil {
 		return who.Account
 	}

@@ -48,6 +48,7 @@ type commands struct {
 	Whoami   whoamiCommand   `cmd:"" group:"Around them" help:"Show as which agent the key acts, and what it may do."`
 	Doctor   doctorCommand   `cmd:"" group:"Around them" help:"Find out why an agent is not reached, and say what to do."`
 	Replay   replayCommand   `cmd:"" group:"Around them" help:"Say how attention judges what an agent received in an intent, under the rules of today or others."`
+	Export   exportCommand   `cmd:"" group:"Around them" help:"Write what was said in an intent as a story, which test kits play against an agent."`
 	Events   eventsCommand   `cmd:"" group:"Around them" help:"Show and verify an intent's event log."`
 	Wake     wakeCommand     `cmd:"" group:"Around them" help:"Run a command that wakes an agent's harness whenever a message waits for the agent."`
 	MCP      mcpCommand      `cmd:"" name:"mcp" group:"Around them" help:"Serve MCP on standard input and output, for a harness that starts it."`

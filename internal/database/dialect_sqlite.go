@@ -85,11 +85,19 @@ func (s *sqliteFile) moves() int64 { return 0 }
 func (s *sqliteFile) address(settings url.Values) string {
 	settings.Set("_busy_timeout", strconv.FormatInt(lockPatience.Milliseconds(), 10))
 	settings.Set("_journal_mode", "WAL")
-	settings.Set("_synchronous", "FULL")
+	settings.Set("_synchronous", s.synchronous())
 	settings.Set("_foreign_keys", "0")
 	settings.Set("_txlock", "immediate")
 	settings.Set("_dqs", "0") // makes a misspelt name in double quotes an error instead of a text
 	return fileURL(s.path, settings)
+}
+
+// synchronous says when SQLite waits for the disk: at each commit, and never for a temporary file, which does not outlast the process.
+func (s *sqliteFile) synchronous() string {
+	if s.temporary != "" {
+		return "OFF"
+	}
+	return "FULL"
 }
 
 func bound(pool *sql.DB, connections int) {

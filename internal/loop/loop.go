@@ -24,6 +24,9 @@ type Loop struct {
 	failed  int
 	pauses  *backoff.ExponentialBackOff
 
+	// turn is held by the run under way.
+	turn sync.Mutex
+
 	wake   chan struct{}
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -62,6 +65,10 @@ func (l *Loop) Wake() {
 	default:
 	}
 }
+
+// Run runs the work now, in the caller's goroutine, when no other run is under way, and returns its error. It also works before Start and
+// after Stop.
+func (l *Loop) Run(ctx context.Context) error { return l.runOnce(ctx) }
 
 // Stop ends the loop and waits for a run under way to return.
 func (l *Loop) Stop() {
@@ -119,5 +126,7 @@ func growingPauses(interval, longest time.Duration) *backoff.ExponentialBackOff 
 // runOnce makes an error of a panic, so that one bad run does not end the program.
 func (l *Loop) runOnce(ctx context.Context) (err error) {
 	defer fault.Recover(&err)
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	return l.work(ctx)
 }

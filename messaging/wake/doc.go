@@ -15,6 +15,8 @@
 // Some parties wait for the same very many topics: all that wait for what reaches one agent. They are members of a group (group.go), which
 // listens once for all of them. So the hub has each topic once for each agent, and is an index from intents to agents.
 //
+// A test that has moved the clock asks everyone to look, and waits until they have (rouse.go).
+//
 // When this replica's own writer has committed, the wake-up brings along what was stored (handover.go). So a channel's stream, a durable
 // subscription's stream, or somebody who waits for an answer, need not read what the writer had in its hands a moment before. A handover is a cache and
 // never truth: it stands for a snapshot at the moment of its commit, and losing it costs one reading.

@@ -40,6 +40,10 @@ type Listener struct {
 	// looks is true when the listener takes nothing that is handed over, and always looks.
 	looks bool
 
+	// roused is true from RouseAll until the listener waits again, having looked; rousing guards the change.
+	roused  atomic.Bool
+	rousing sync.Mutex
+
 	// stirred is true when the listener was woken otherwise than by its group.
 	stirred atomic.Bool
 	// is the group whose topics these are, and of is the group that the listener is a member of; both are nil for other parties. The
@@ -154,6 +158,7 @@ func (l *Listener) Close() {
 	}
 	l.hub.mutex.Unlock()
 	l.leave(topics)
+	l.roused.Store(false)
 }
 
 func (l *Listener) leave(topics []any) {
@@ -264,6 +269,11 @@ func (h *Hub) WakeNamed(intentNo int64, agentIDs []string) {
 func (h *Hub) wakeAll() {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
+	h.giveAll()
+}
+
+// giveAll wakes every listener here once. The mutex is held.
+func (h *Hub) giveAll() {
 	woken := make(map[*Listener]struct{})
 	for _, listeners := range h.listeners {
 		for l := range listeners {
@@ -286,8 +296,13 @@ func (h *Hub) wakeHere(topics ...any) {
 	}
 }
 
-// Woken returns the channel on which wake-ups arrive.
-func (l *Listener) Woken() <-chan struct{} { return l.wake }
+// Woken returns the channel on which wake-ups arrive. Whoever calls it has looked after the wake-ups that it has received.
+func (l *Listener) Woken() <-chan struct{} {
+	if l.roused.Load() {
+		l.rest()
+	}
+	return l.wake
+}
 
 // Take returns what the listener was handed since the last time, and tells whether it has to look. If it has, the look
 // shows what it was handed too.

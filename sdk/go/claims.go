@@ -7,6 +7,7 @@ import (
 	"time"
 
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/sdk/go/internal/pace"
 )
 
 // DefaultClaimTTL is how long a claim outlives an agent that cannot renew it any more.
@@ -40,15 +41,15 @@ func (c *Client) Claim(ctx context.Context, channelID, messageID string, options
 	if options.TTL == 0 {
 		options.TTL = DefaultClaimTTL
 	}
-	claim := &Claim{ChannelID: channelID, MessageID: messageID, client: c, hold: hold{duration: options.TTL.Round(time.Second)}}
-	asked := time.Now()
-	granted, err := claim.call(ctx, &openintentv1.ClaimMessageRequest{IdempotencyKey: keyOf(options.IdempotencyKey)}, func() { asked = time.Now() })
+	claim := &Claim{ChannelID: channelID, MessageID: messageID, client: c, hold: hold{pace: pace.Of(c.options.Server), duration: options.TTL.Round(time.Second)}}
+	asked := claim.pace.Now()
+	granted, err := claim.call(ctx, &openintentv1.ClaimMessageRequest{IdempotencyKey: keyOf(options.IdempotencyKey)}, func() { asked = claim.pace.Now() })
 	if err != nil {
 		return nil, err
 	}
 	claim.Fence, claim.ExpiresAt = granted.GetFence(), timeOf(granted.GetExpiresAt())
 	if options.IdempotencyKey != "" && time.Until(claim.ExpiresAt) < claim.duration*2/3 {
-		asked = time.Now().Add(-claim.duration / 3) // it may be an older claim, so it is renewed immediately
+		asked = claim.pace.Now().Add(-claim.duration / 3) // it may be an older claim, so it is renewed immediately
 	}
 	claim.keep(ctx, asked, ErrClaimLost, func(ctx context.Context, now func()) error {
 		_, err := claim.call(ctx, &openintentv1.ClaimMessageRequest{Fence: &claim.Fence}, now)

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/sdk/go/internal/pace"
 )
 
 // ErrLeaseLost is the cause for which the context of a lease ends when the lease did: the server said so, or the lease could
@@ -42,16 +43,16 @@ func (c *Client) Lease(ctx context.Context, intentID, scope string, options Leas
 	if options.Duration == 0 {
 		options.Duration = DefaultLeaseDuration
 	}
-	l := &Lease{IntentID: intentID, Scope: scope, client: c, hold: hold{duration: options.Duration.Round(time.Second)}}
+	l := &Lease{IntentID: intentID, Scope: scope, client: c, hold: hold{pace: pace.Of(c.options.Server), duration: options.Duration.Round(time.Second)}}
 	call := ctx
 	if options.Wait > 0 {
 		var cancel context.CancelFunc
 		call, cancel = context.WithTimeout(ctx, options.Wait+grace)
 		defer cancel()
 	}
-	asked := time.Now()
+	asked := l.pace.Now()
 	granted, err := once(call, c, func(ctx context.Context, option grpc.CallOption) (*openintentv1.Lease, error) {
-		asked = time.Now()
+		asked = l.pace.Now()
 		return c.raw.Leases.AcquireLease(ctx, &openintentv1.AcquireLeaseRequest{
 			IntentId: intentID, Scope: scope, DurationSeconds: l.seconds(), WaitSeconds: int32(options.Wait / time.Second),
 		}, option)
@@ -61,7 +62,7 @@ func (c *Client) Lease(ctx context.Context, intentID, scope string, options Leas
 	}
 	if options.Wait > 0 {
 		// The server granted it at some time of the wait, so the lease is renewed immediately to know its time.
-		asked = time.Now().Add(-l.duration / 3)
+		asked = l.pace.Now().Add(-l.duration / 3)
 	}
 	l.ID, l.Fence = granted.GetId(), granted.GetFence()
 	l.keep(ctx, asked, ErrLeaseLost, func(ctx context.Context, now func()) error {

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/sdk/go/internal/pace"
 )
 
 const (
@@ -35,7 +36,9 @@ func (r *receiver) register(ctx context.Context) (time.Duration, error) {
 // agent again. It also does so when the agent is still draining, because the process from which this one took over
 // has reported that.
 func (r *receiver) heartbeats(ctx context.Context, interval time.Duration) {
-	for due := r.agent.note.untilHeartbeat; due(ctx, interval) == nil; {
+	beats := pace.Of(r.client.options.Server).Work()
+	defer beats.End()
+	for due := r.agent.note.untilHeartbeat; due(ctx, beats, interval) == nil; {
 		tookOver := r.tookOver.Swap(false)
 		status, err := r.heartbeat(ctx, openintentv1.AgentStatus_AGENT_STATUS_ACTIVE)
 		draining := tookOver && status == openintentv1.AgentStatus_AGENT_STATUS_DRAINING
@@ -49,12 +52,17 @@ func (r *receiver) heartbeats(ctx context.Context, interval time.Duration) {
 			r.tookOver.Store(true)
 		}
 		if due = r.agent.note.untilHeartbeat; err != nil {
-			due = pause // a note does not make a failing heartbeat come sooner
+			due = untilBeat // a note does not make a failing heartbeat come sooner
 		}
 		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrUnavailable) { // the stream tells that the server is away
 			r.log.warn("could not send its heartbeat", err)
 		}
 	}
+}
+
+// untilBeat waits for an interval.
+func untilBeat(ctx context.Context, beats *pace.Work, interval time.Duration) error {
+	return beats.Until(ctx, beats.Now().Add(interval))
 }
 
 // heartbeat reports one status, and a new note of the agent. It returns the status that the server has.

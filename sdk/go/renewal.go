@@ -5,11 +5,14 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"openintent/sdk/go/internal/pace"
 )
 
 // hold is what a lease and a claim have in common: they last for a time, and renew themselves until they end.
 type hold struct {
 	duration time.Duration
+	pace     *pace.Pace
 	ctx      context.Context
 	end      context.CancelCauseFunc
 	renewing sync.WaitGroup
@@ -24,10 +27,12 @@ var errOver = errors.New("it is over")
 func (h *hold) keep(ctx context.Context, asked time.Time, lost error, renewal func(ctx context.Context, now func()) error) {
 	h.ctx, h.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	h.renewing.Go(func() {
-		for pause(h.ctx, time.Until(asked.Add(h.duration/3))) == nil {
-			ctx, cancel := context.WithDeadline(h.ctx, asked.Add(h.duration))
+		work := h.pace.Work()
+		defer work.End()
+		for work.Until(h.ctx, asked.Add(h.duration/3)) == nil {
+			ctx, cancel := context.WithTimeout(h.ctx, asked.Add(h.duration).Sub(h.pace.Now()))
 			next := asked
-			err := renewal(ctx, func() { next = time.Now() })
+			err := renewal(ctx, func() { next = h.pace.Now() })
 			cancel()
 			switch {
 			case errors.Is(err, errOver):

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"openintent/sdk/go/internal/pace"
 )
 
 const (
@@ -77,21 +79,11 @@ func (n *statusNote) again() {
 }
 
 // untilHeartbeat waits until the next heartbeat is due: after the interval, or as soon as there is a new note.
-func (n *statusNote) untilHeartbeat(ctx context.Context, interval time.Duration) error {
-	least := min(notePause, interval)
-	if err := pause(ctx, least); err != nil {
-		return err
+func (n *statusNote) untilHeartbeat(ctx context.Context, beats *pace.Work, interval time.Duration) error {
+	begun := beats.Now()
+	err := beats.Until(ctx, begun.Add(min(notePause, interval)))
+	for due := begun.Add(interval); err == nil && n.next() == nil && beats.Now().Before(due); {
+		err = beats.UntilOr(ctx, due, n.changed)
 	}
-	timer := time.NewTimer(interval - least)
-	defer timer.Stop()
-	for n.next() == nil {
-		select {
-		case <-n.changed:
-		case <-timer.C:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
+	return err
 }

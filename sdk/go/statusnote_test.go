@@ -7,19 +7,21 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"openintent/sdk/go/internal/pace"
 )
 
 func TestAStatusNoteBringsTheNextHeartbeatForward(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agent := newClient(nil, Options{}).Agent(AgentOptions{ID: "agent"})
 		started := time.Now()
-		require.NoError(t, agent.note.untilHeartbeat(t.Context(), time.Minute))
+		require.NoError(t, agent.note.untilHeartbeat(t.Context(), new(pace.Pace).Work(), time.Minute))
 		require.Equal(t, time.Minute, time.Since(started), "nothing was said")
 		require.Nil(t, agent.note.next())
 
 		started = time.Now()
 		time.AfterFunc(20*time.Second, func() { require.NoError(t, agent.SetStatusNote("reading")) })
-		require.NoError(t, agent.note.untilHeartbeat(t.Context(), time.Minute))
+		require.NoError(t, agent.note.untilHeartbeat(t.Context(), new(pace.Pace).Work(), time.Minute))
 		require.Equal(t, 20*time.Second, time.Since(started))
 		reading := agent.note.next()
 		require.Equal(t, "reading", *reading)
@@ -29,7 +31,7 @@ func TestAStatusNoteBringsTheNextHeartbeatForward(t *testing.T) {
 		writing := agent.note.next()
 		require.Equal(t, "writing", *writing, "it was said meanwhile")
 		started = time.Now()
-		require.NoError(t, agent.note.untilHeartbeat(t.Context(), time.Minute))
+		require.NoError(t, agent.note.untilHeartbeat(t.Context(), new(pace.Pace).Work(), time.Minute))
 		require.Equal(t, notePause, time.Since(started), "notes cause one heartbeat a second at most")
 		agent.note.told(writing)
 		require.Nil(t, agent.note.next())

@@ -160,7 +160,7 @@ func (p *Poster) run() {
 		case <-p.rescheduled:
 			timer.Stop()
 		}
-		p.examineDue()
+		p.ExamineDue()
 	}
 }
 
@@ -175,9 +175,9 @@ func (p *Poster) untilNext() time.Duration {
 	return min(max(next.At.Sub(p.db.Now()), time.Millisecond), p.lookAgain)
 }
 
-// examineDue examines the subscriptions whose time has come, and all of them if the clock was set back: by that clock they would rest too
+// ExamineDue examines the subscriptions whose time has come, and all of them if the clock was set back: by that clock they would rest too
 // long.
-func (p *Poster) examineDue() {
+func (p *Poster) ExamineDue() {
 	now := p.db.Now()
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

@@ -35,4 +35,5 @@ async def main():
         await client.intents.set_status(intent.id, "completed")  # closes the channel, too
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,24 +1,8 @@
 // The clarification of RFC-0021: a research agent asks a data agent which schema a dataset has.
-import { Console } from "node:console";
-import { Agent, OpenIntentClient } from "@openintent/channels";
+import { OpenIntentClient } from "@openintent/channels";
+import { dataAgent, type Answer, type Question } from "./data-agent.js";
 
-interface Question {
-  question: string;
-}
-interface Answer {
-  answer: string;
-  confidence: number;
-}
-
-// The agent writes its log to standard error.
-const agent = new Agent({ id: "data-agent", logger: new Console(process.stderr) });
-agent.onMessage<Question>("data-clarification", (message): Answer | null => {
-  if (message.messageType !== "request") {
-    return null;
-  }
-  console.log(`data-agent is asked by ${message.sender}: ${message.payload.question}`);
-  return { answer: "v2.3", confidence: 0.95 };
-});
+const agent = dataAgent();
 const leaving = new AbortController();
 const running = agent.run({ signal: leaving.signal });
 

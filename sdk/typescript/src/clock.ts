@@ -7,6 +7,8 @@ export interface Clock {
    * the program running.
    */
   after(milliseconds: number, then: () => void, inBackground?: boolean): () => void;
+  /** The same for a rest between two pieces of work, which a test may cut short; `after` unless it is there. */
+  rest?(milliseconds: number, then: () => void): () => void;
   /** A number from 0 up to, without, 1. */
   random(): number;
 }
@@ -49,10 +51,11 @@ export function sleep(clock: Clock, milliseconds: number, signal?: AbortSignal):
       reject(signal.reason);
       return;
     }
-    const stop = clock.after(milliseconds, () => {
+    const rested = (): void => {
       release?.();
       resolve();
-    });
+    };
+    const stop = clock.rest?.(milliseconds, rested) ?? clock.after(milliseconds, rested);
     const release =
       signal &&
       onAbort(signal, () => {

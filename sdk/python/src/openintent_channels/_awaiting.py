@@ -11,6 +11,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
+from . import _pace
 from ._connections import Stubs, client_closed, dial, failed, refused, secured
 from ._effects import Accepted, Effect, Invoke, Open, Pause, Receive
 from ._exchange import Exchanges
@@ -78,10 +79,16 @@ class Transport:
         if self._channel is not None:
             await self._channel.close()
 
-    async def _pause(self, seconds: float) -> None:
+    async def rest(self, seconds: float, until: asyncio.Future[Any]) -> None:
+        """Waits for so long, or until something is done. Raises OpenIntentError when it is closed meanwhile."""
+        await self._pause(seconds, until)
+        if self._closed:
+            raise client_closed()
+
+    async def _pause(self, seconds: float, *ends: asyncio.Future[Any]) -> None:
         if self._end is None:
             self._end = asyncio.get_running_loop().create_future()
-        await asyncio.wait([self._end], timeout=seconds)
+        await _pace.pause(seconds, self._end, *ends)
 
     async def perform(self, effect: Effect) -> Any:
         """Carries out one effect. Raises OpenIntentError when the server refuses it."""
@@ -94,7 +101,8 @@ class Transport:
         try:
             match effect:  # the most frequent first
                 case Invoke():
-                    return await self._exchanges.invoke(effect)
+                    with _pace.calling(effect.method.name):
+                        return await self._exchanges.invoke(effect)
                 case Receive():
                     answer = await effect.stream.read()  # type: ignore[attr-defined]
                     return None if answer is grpc.aio.EOF else answer
@@ -138,11 +146,14 @@ class Signal:
 
     async def wait(self, seconds: float | None) -> bool:
         """Waits until it is told, at most for so long. Reports whether it was."""
+        if seconds is None:
+            return await self._event.wait()
+        told = asyncio.ensure_future(self._event.wait())
         try:
-            await asyncio.wait_for(self._event.wait(), seconds)
-        except asyncio.TimeoutError:
-            return False
-        return True
+            await _pace.pause(seconds, told, working=False)
+        finally:
+            told.cancel()
+        return self._event.is_set()
 
 
 class Beside:
@@ -160,10 +171,11 @@ class Beside:
         if self._block is not None and sys.version_info >= (3, 11):
             self._cancelling = self._block.cancelling()
         self._working = asyncio.create_task(work(), name=self._name)
+        _pace.begins(self._working)
 
     async def goes_on_after(self, seconds: float) -> bool:
         """Waits for so long. Reports whether the block has not ended; here its end cancels the work."""
-        await asyncio.sleep(seconds)
+        await _pace.pause(seconds)
         return True
 
     def stop_block(self) -> None:

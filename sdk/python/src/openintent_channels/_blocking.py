@@ -8,6 +8,7 @@ from typing import Any
 
 import grpc
 
+from . import _pace
 from ._connections import Stubs, client_closed, dial, failed, secured
 from ._effects import Accepted, Effect, Invoke, Open, Pause, Receive
 from ._settings import Settings
@@ -30,7 +31,7 @@ class Transport:
 
     def perform(self, effect: Effect) -> Any:
         """Carries out one effect. Raises OpenIntentError when the server refuses it."""
-        if isinstance(effect, Pause) and not self._closed.wait(effect.seconds):
+        if isinstance(effect, Pause) and not _pace.wait(self._closed, effect.seconds):
             return None
         if self._closed.is_set():
             raise client_closed()
@@ -75,7 +76,7 @@ class Signal:
 
     def wait(self, seconds: float | None) -> bool:
         """Waits until it is told, at most for so long. Reports whether it was."""
-        return self._event.wait(seconds)
+        return _pace.wait(self._event, seconds)
 
 
 class Beside:
@@ -90,11 +91,12 @@ class Beside:
         """Begins the work."""
         self._ended.clear()
         self._working = threading.Thread(target=work, name=self._name, daemon=True)
+        _pace.begins(self._working)
         self._working.start()
 
     def goes_on_after(self, seconds: float) -> bool:
         """Waits for so long, or until the block ends. Reports whether it has not ended."""
-        return not self._ended.wait(seconds)
+        return not _pace.wait(self._ended, seconds, working=True)
 
     def stop_block(self) -> None:
         """Does nothing."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import random
@@ -12,6 +11,7 @@ from typing import Any
 
 from google.protobuf.message import Message as Wire
 
+from . import _pace
 from ._bounds import bad_field, check
 from ._effects import Invoke, Pause, Steps
 from ._methods import Answer, Asked, Method
@@ -64,7 +64,7 @@ class Calls:
     """Whether the server has ever answered."""
     outage: Outage | None = None
     """Says that the server cannot be reached; None when somebody else does."""
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = _pace.now
     dice: Callable[[], float] = random
     key: Callable[[], str] = field(default=new_key)
 

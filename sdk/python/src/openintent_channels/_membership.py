@@ -107,15 +107,11 @@ class Membership:
         """Waits until the next heartbeat is due: after the interval, or as soon as there is a new note."""
         least = min(PAUSE, self.interval)
         await self.connection.perform(Pause(least))
-        waits = [
-            asyncio.ensure_future(self.connection.perform(Pause(self.interval - least))),
-            asyncio.ensure_future(self.note.changed()),
-        ]
+        changed = asyncio.ensure_future(self.note.changed())
         try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            await self.connection.rest(self.interval - least, changed)
         finally:
-            for wait in waits:
-                wait.cancel()
+            changed.cancel()
 
     async def depart(self, deregister: bool) -> None:
         """Tells the server that the agent takes on nothing new or, with `deregister`, that it leaves for good, which expires

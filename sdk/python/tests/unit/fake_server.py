@@ -86,6 +86,13 @@ class FakeServer:
             except BaseException as failure:
                 error = failure
 
+    async def rest(self, seconds: float, until: asyncio.Future[Any]) -> None:
+        pausing = asyncio.ensure_future(self.perform(Pause(seconds)))
+        try:
+            await asyncio.wait([pausing, until], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            pausing.cancel()
+
     async def perform(self, effect: Effect) -> Any:
         match effect:
             case Pause(seconds):

@@ -1,0 +1,125 @@
+package testkit
+
+import (
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"openintent/e2e/harness"
+	openintent "openintent/sdk/go"
+	"openintent/sdk/go/openintenttest"
+)
+
+func TestAPeerAnswers(t *testing.T) {
+	server := start(t)
+	peer := server.Peer("data-agent", "").Answers(map[string]any{"answer": "v2.3"})
+	channel := open(t, server, "asker")
+	answer, err := channel.Ask(t.Context(), "data-agent", question)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"answer": "v2.3"}, answer.Payload)
+	require.Equal(t, question, peer.AssertHeard(nil).Payload)
+	server.AssertSaid(server.Intent().ID, openintenttest.Match{
+		From: "asker", To: "data-agent", Channel: "clarification", Type: openintent.Request, Payload: question,
+		Disposition: map[string]openintent.Disposition{"data-agent": openintent.DispositionResponded},
+	})
+	server.AssertSaid(server.Intent().ID, openintenttest.Match{From: "data-agent", Payload: map[string]any{"answer": "v2.3"}, Answers: answer.CorrelationID})
+	server.AssertNotSaid(server.Intent().ID, openintenttest.Match{From: "data-agent", Type: openintent.Notify})
+	peer.Answers(map[string]any{"answer": "v2.4"}) // the last line counts
+	answer, err = channel.Ask(t.Context(), "data-agent", question)
+	require.NoError(t, err)
+	require.Equal(t, "v2.4", answer.Payload["answer"])
+}
+
+func TestAPeerAnswersAfterAWhile(t *testing.T) {
+	server := start(t)
+	peer := server.Peer("data-agent", "").AnswersAfter(20*time.Second, map[string]any{"answer": "v2.3"})
+	came := ask(t, open(t, server, "asker"), openintent.Question{To: "data-agent", Payload: question, Timeout: 30 * time.Second})
+	peer.AssertHeard(nil)
+	server.Advance(19 * time.Second)
+	require.Empty(t, came)
+	server.Advance(time.Second)
+	got := <-came
+	require.NoError(t, got.err)
+	require.Equal(t, "v2.3", got.answer.Payload["answer"])
+}
+
+func TestAPeerAnswersTwice(t *testing.T) {
+	server := start(t)
+	server.Peer("data-agent", "").AnswersTwice(map[string]any{"answer": 1}, map[string]any{"answer": 2})
+	answers, err := open(t, server, "asker").AskAll(t.Context(), openintent.Question{To: "data-agent", Payload: question, MinResponses: 2})
+	require.NoError(t, err)
+	require.Len(t, answers, 2)
+	require.NotEqual(t, answers[0].Payload, answers[1].Payload)
+}
+
+// A request that one of a role has taken and left behind comes to the next one when the claim is over.
+func TestAPeerClaimsAndDies(t *testing.T) {
+	server := start(t)
+	dying := server.Peer("first", "builder").ClaimsAndDies(time.Minute)
+	came := ask(t, open(t, server, "asker"), openintent.Question{
+		To: "role:builder", Payload: question, Timeout: 10 * time.Minute, Conversation: openintent.Conversation{Collect: openintent.CollectOne},
+	})
+	dying.AssertHeard(nil)
+	server.Peer("second", "builder").Answers(map[string]any{"answer": "from the second"})
+	server.Settle()
+	require.Empty(t, came, "the first one holds the claim")
+	server.Advance(2 * time.Minute)
+	got := <-came
+	require.NoError(t, got.err)
+	require.Equal(t, "second", got.answer.Sender)
+}
+
+// An assertion that does not hold says what was said instead.
+func TestAssertionsSayWhatWasSaid(t *testing.T) {
+	t.Setenv("OPENINTENT_PROGRAM", harness.Executable(t))
+	failing := &recorded{TB: t}
+	server := openintenttest.Start(failing)
+	_, err := open(t, server, "asker").Broadcast(t.Context(), map[string]any{"text": "hello"})
+	require.NoError(t, err)
+	intent := server.Intent().ID
+	wanted := openintenttest.Match{From: "asker", Payload: map[string]any{"text": "hello"}}
+	line := `asker to * on clarification, broadcast: {"text":"hello"}`
+	require.Equal(t, line, server.AssertSaid(intent, wanted).String())
+	require.Equal(t, `From "asker", Payload {"text":"hello"}`, wanted.String())
+	require.Equal(t, "any message", openintenttest.Match{}.String())
+	require.Empty(t, server.Said(intent, openintenttest.Match{From: "asker", To: "nobody"}))
+	require.Empty(t, server.Said(intent, openintenttest.Match{Payload: map[string]any{"text": "Hello"}}))
+	require.Len(t, server.Said(intent, openintenttest.Match{Where: func(said openintenttest.Said) bool { return said.To == "" }}), 1)
+	require.Empty(t, failing.said)
+	server.AssertNotSaid(intent, wanted)
+	require.Contains(t, failing.said, line)
+}
+
+// recorded is a test that only notes that it fails.
+type recorded struct {
+	testing.TB
+	said string
+}
+
+func (r *recorded) Errorf(format string, arguments ...any) {
+	r.said += fmt.Sprintf(format, arguments...)
+}
+
+// Nothing answers any more when the test of a server has ended.
+func TestNothingIsLeft(t *testing.T) {
+	var address string
+	t.Run("a test", func(t *testing.T) {
+		server := start(t)
+		server.Peer("data-agent", "").StaysSilent()
+		address = server.Address()
+	})
+	_, err := net.Dial("tcp", address)
+	require.Error(t, err)
+}
+
+// The time of a server that was started so flows by itself.
+func TestTimeMayFlow(t *testing.T) {
+	server := start(t, openintenttest.FlowingTime(), openintenttest.Arguments("--retention=1h"))
+	server.Peer("data-agent", "").StaysSilent()
+	_, err := open(t, server, "asker").AskWith(t.Context(), openintent.Question{To: "data-agent", Payload: question, Timeout: time.Millisecond})
+	var late *openintent.MessageTimeoutError
+	require.ErrorAs(t, err, &late)
+}

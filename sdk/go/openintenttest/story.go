@@ -1,0 +1,164 @@
+package openintenttest
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	openintent "openintent/sdk/go"
+)
+
+// storyVersion is the form of stories that this package reads.
+const storyVersion = 1
+
+// Story is a conversation from the record, as `openintent export INTENT --story` writes it.
+type Story struct {
+	Story    int            `json:"story"`
+	Title    string         `json:"title"`
+	Channels []StoryChannel `json:"channels"`
+	Agents   []StoryAgent   `json:"agents"`
+	// Lines are the messages, in the order of the log.
+	Lines []Line `json:"-"`
+}
+
+// StoryChannel is a channel of a story.
+type StoryChannel struct {
+	Name         string   `json:"name"`
+	MemberPolicy string   `json:"member_policy"`
+	Members      []string `json:"members"`
+}
+
+// StoryAgent is an agent that took part, with its role.
+type StoryAgent struct {
+	ID   string `json:"id"`
+	Role string `json:"role"`
+}
+
+// Line is a message of a story. Seconds is how long a request could be answered, and Woken are the agents that did something with it.
+type Line struct {
+	ID           string         `json:"id"`
+	AfterSeconds float64        `json:"after_seconds"`
+	Channel      string         `json:"channel"`
+	Sender       string         `json:"sender"`
+	To           string         `json:"to"`
+	MessageType  string         `json:"message_type"`
+	Payload      map[string]any `json:"payload"`
+	Metadata     map[string]any `json:"metadata"`
+	Answers      string         `json:"answers"`
+	Parent       string         `json:"parent"`
+	Subject      string         `json:"subject"`
+	Kind         string         `json:"kind"`
+	Priority     string         `json:"priority"`
+	Mentions     []string       `json:"mentions"`
+	Collect      any            `json:"collect"`
+	Blocks       string         `json:"blocks"`
+	Seconds      float64        `json:"seconds"`
+	Woken        []string       `json:"woken"`
+}
+
+// LoadStory reads a story from a file. The test ends if it is none.
+func (s *Server) LoadStory(path string) *Story {
+	s.tb.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	story := &Story{}
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		switch {
+		case strings.TrimSpace(lines.Text()) == "":
+		case story.Story == 0:
+			err = json.Unmarshal(lines.Bytes(), story)
+			if err != nil || story.Story != storyVersion {
+				s.tb.Fatalf("%s is no story: it must begin with a line that has story: %d; write one with: openintent export INTENT --story", path, storyVersion)
+			}
+		default:
+			var line Line
+			if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+				s.tb.Fatalf("%s is no story: %v", path, err)
+			}
+			story.Lines = append(story.Lines, line)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		s.tb.Fatal(err)
+	}
+	return story
+}
+
+// DifferenceKind says what is otherwise than in the record.
+type DifferenceKind string
+
+// The agent said something else, or something more; it did not say something; or a message woke it that did not wake it in the record, or
+// the other way round.
+const (
+	DifferenceSaid    DifferenceKind = "said"
+	DifferenceNotSaid DifferenceKind = "not_said"
+	DifferenceWoken   DifferenceKind = "woken"
+)
+
+// Difference is one thing that is otherwise than in the record.
+type Difference struct {
+	Kind DifferenceKind
+	Text string
+	// Recorded is the line that it is about, and Said what the agent said; nil for none.
+	Recorded *Line
+	Said     *Said
+}
+
+func (d Difference) String() string { return string(d.Kind) + ": " + d.Text }
+
+// Report is what came of a story. LeftOut are lines that could not be played, because they answer what was not said.
+type Report struct {
+	Differences []Difference
+	LeftOut     []Line
+}
+
+// Play plays a story with an agent, which Play runs: the test says what all others said, in the record's order and after the record's times
+// by the test's clock, and the agent does what it does. Payloads must be equal, unless matches, which may be nil, says what will do. While the
+// agent is at work, the story waits for what it should say, at most 5 seconds at a time.
+func (s *Server) Play(story *Story, agent *openintent.Agent, matches func(recorded, said map[string]any) bool) *Report {
+	s.tb.Helper()
+	if matches == nil {
+		matches = func(recorded, said map[string]any) bool { return plain(recorded) == plain(said) }
+	}
+	p := &playing{
+		server: s, story: story, id: agent.Client().AgentID(), matches: matches, report: &Report{}, channels: make(map[string]string),
+		stand: make(map[string]*openintent.Message), seen: make(map[string]bool),
+	}
+	p.prepare()
+	s.Run(agent)
+	for _, line := range story.Lines {
+		if line.Sender == p.id {
+			p.expect(line)
+		} else {
+			p.say(line)
+		}
+	}
+	p.untilCalm()
+	p.noteMore()
+	p.noteWoken()
+	return p.report
+}
+
+func where(line Line) string { return "to " + everyone(line.To) + " on " + line.Channel }
+
+func everyone(to string) string {
+	if to == "" || to == "*" {
+		return "everyone"
+	}
+	return to
+}
+
+func (p *playing) differs(kind DifferenceKind, recorded *Line, said *Said, format string, arguments ...any) {
+	p.report.Differences = append(p.report.Differences, Difference{kind, fmt.Sprintf(format, arguments...), recorded, said})
+}
+
+// calmFor is for how long an agent must have nothing to do, and say nothing, until it counts as calm.
+const calmFor = 150 * time.Millisecond
