@@ -17,14 +17,13 @@ from openintent_channels.testing import ServerError, find_program, run_server
 pytest_plugins = ["pytester"]
 
 
-def test_nothing_is_left_of_a_server() -> None:
-    folder = Path(tempfile.gettempdir())
-    before = {*folder.glob("openintent-*")}
+def test_nothing_is_left_of_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with run_server() as server:
         server.peer("data-agent").stays_silent()
         host, _, port = server.grpc.rpartition(":")
-        assert {*folder.glob("openintent-*")} != before
-    assert {*folder.glob("openintent-*")} <= before
+        assert [*tmp_path.iterdir()]
+    assert not [*tmp_path.iterdir()]
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((host, int(port))).close()
 
