@@ -23,7 +23,7 @@ from openintent_channels import Message, OpenIntentClient
 PATIENCE = 300.0
 """How long what must happen may take, in seconds: frameworks take long to import on a busy machine."""
 
-HERE = Path(os.environ.get("BAR_HERE", Path(__file__).parent.parent))
+HERE = Path(__file__).parent.parent
 
 
 class Running:
