@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import type { Config } from "./child.js";
 
 /** How long an agent may tell nothing, in milliseconds. */
-const patience = 30_000;
+const patience = 90_000;
 
 interface Event {
   readonly event: string;

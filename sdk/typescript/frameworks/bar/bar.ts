@@ -10,7 +10,7 @@ import type { Action } from "./script.js";
 import { Server, type Engine } from "./server.js";
 
 /** How long one test takes at most, in milliseconds. */
-const timeout = 60_000;
+const timeout = 240_000;
 
 const question = "which schema?";
 const answer = (text: string, id: string): Action => ({ calls: [{ id, tool: "answer", args: { message_id: `$${question}`, text } }] });
@@ -57,7 +57,7 @@ export class Talk {
 
   /** What the agent has answered to a request, once it has one. */
   async answered(request: Message): Promise<unknown[]> {
-    await this.planner.resumeAsk(this.channel.id, request.id, { timeout: 30 });
+    await this.planner.resumeAsk(this.channel.id, request.id, { timeout: 90 });
     const all = await this.planner.listMessages(this.channel.id, { limit: 100 });
     return all.filter(({ correlationId }) => correlationId === request.id).map(({ payload }) => payload);
   }

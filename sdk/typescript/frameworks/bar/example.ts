@@ -19,7 +19,7 @@ export function exampleCall(prompt: string): { message_id: string; text: string 
 
 /** Checks that an example, as people read it, answers what it is asked, and ends cleanly. `arguments_` are those of Node.js. */
 export function exampleAnswers(example: URL, arguments_: readonly string[] = []): void {
-  test("the example answers what it is asked, and ends at SIGTERM", { timeout: 60_000 }, async () => {
+  test("the example answers what it is asked, and ends at SIGTERM", { timeout: 240_000 }, async () => {
     const model = await FakeOpenAI.start();
     const server = await Server.start("SQLite");
     const talk = await Talk.begin(server, fileURLToPath(example), researcher);

@@ -38,3 +38,6 @@ declare module "@mastra/core/tools" {
   export type Tool<A, B> = any;
   export function createTool(tool: object): any;
 }
+declare module "@mastra/core/request-context" {
+  export const RequestContext: any;
+}
