@@ -1,7 +1,7 @@
 /** A mailbox for agents of Mastra: `tools` and `inbox` make an agent, and `serve` runs it when something came. */
 import { randomUUID } from "node:crypto";
 import type { Agent } from "@mastra/core/agent";
-import type { ProcessInputStepArgs, Processor } from "@mastra/core/processors";
+import type { InputProcessor, ProcessInputStepArgs } from "@mastra/core/processors";
 import type { Tool } from "@mastra/core/tools";
 import { answerTo, askedIn, patienceFor, sendQuestion, suspendingParameters, type Asked } from "./frameworks/asked.js";
 import { serveRuns, servingNames, type RunOnce, type ServingOptions } from "./frameworks/serving.js";
@@ -91,7 +91,7 @@ const runKey = "openintent-run";
  * that each later call shows it, too, and the agent's memory keeps it. It does so in the runs of `serve`, and not in those that tools start
  * meanwhile, and within `run`; nowhere else.
  */
-export function inbox(mailbox: Mailbox): Processor<"openintent-inbox"> {
+export function inbox(mailbox: Mailbox): InputProcessor {
   return {
     id: "openintent-inbox",
     async processInputStep({ messageList, requestContext }: ProcessInputStepArgs) {

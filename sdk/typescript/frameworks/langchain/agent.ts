@@ -1,4 +1,5 @@
 import { inbox, serve, tools } from "@openintent/channels/langchain";
+import type { StructuredToolInterface } from "@langchain/core/tools";
 import { createAgent, tool } from "langchain";
 import { config, consultDescription, helperScript, lookDescription, mailbox, script } from "../bar/child.js";
 import { FileSaver } from "./file-saver.js";
@@ -14,10 +15,11 @@ const consult = tool(
   },
   { name: "consult", description: consultDescription, schema: nothing },
 );
+const all: StructuredToolInterface[] = [...(await tools(mailbox, { suspends: true })), consult, look];
 const agent = createAgent({
   name: config.agent,
   model: new ScriptedModel(script),
-  tools: [...(await tools(mailbox, { suspends: true })), consult, look],
+  tools: all,
   middleware: [await inbox(mailbox)],
   checkpointer: new FileSaver(config.state),
 });

@@ -4,6 +4,7 @@ import type { Action, Script } from "../bar/script.js";
 type Config = ConstructorParameters<typeof MastraLanguageModelV2Mock>[0];
 type Generate = Extract<NonNullable<Config["doGenerate"]>, (...given: never) => unknown>;
 type Stream = Extract<NonNullable<Config["doStream"]>, (...given: never) => unknown>;
+type Chunk = Awaited<ReturnType<Stream>>["stream"] extends ReadableStream<infer Part> ? Part : never;
 type Prompt = Parameters<Generate>[0]["prompt"];
 
 const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
@@ -16,14 +17,15 @@ export function scriptedModel(script: Script): MastraLanguageModelV2Mock {
   };
   const doStream: Stream = async ({ prompt }) => {
     const action = await script.next(textsOf(prompt));
-    const texts = action.say ? ["text-start" as const, "text-end" as const] : [];
-    const chunks = [
-      { type: "stream-start" as const, warnings: [] },
-      ...contentOf(action).flatMap((part) =>
-        part.type === "text" ? [{ type: texts[0]!, id: "1" }, { type: "text-delta" as const, id: "1", delta: part.text }, { type: texts[1]!, id: "1" }] : [part],
-      ),
-      { type: "finish" as const, finishReason: reasonOf(action), usage },
-    ];
+    const chunks: Chunk[] = [{ type: "stream-start", warnings: [] }];
+    for (const part of contentOf(action)) {
+      chunks.push(
+        ...(part.type === "text"
+          ? ([{ type: "text-start", id: "1" }, { type: "text-delta", id: "1", delta: part.text }, { type: "text-end", id: "1" }] as const)
+          : [part]),
+      );
+    }
+    chunks.push({ type: "finish", finishReason: reasonOf(action), usage });
     return { stream: simulateReadableStream({ chunks, initialDelayInMs: null, chunkDelayInMs: null }) };
   };
   return new MastraLanguageModelV2Mock({ doGenerate, doStream });

@@ -31,8 +31,8 @@ declare module "@mastra/core/agent" {
   export type Agent<A, B, C> = any;
 }
 declare module "@mastra/core/processors" {
+  export type InputProcessor = { id: string; processInputStep(args: any): any };
   export type ProcessInputStepArgs = any;
-  export type Processor<Id> = any;
 }
 declare module "@mastra/core/tools" {
   export type Tool<A, B> = any;
