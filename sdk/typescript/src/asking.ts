@@ -16,6 +16,8 @@ export interface AskOptions extends CallOptions, RequestOptions {
   metadata?: object;
   /** The asking agent; the operator alone may name another than its own. */
   sender?: string;
+  /** For a day the same key is one question: asking again waits for its answer. */
+  idempotencyKey?: string;
 }
 
 export interface AskAllOptions extends AskOptions {
@@ -23,7 +25,7 @@ export interface AskAllOptions extends AskOptions {
   minResponses?: number;
 }
 
-const askNames: Names<AskOptions> = { ...callNames, ...requestNames, metadata: true, sender: true };
+const askNames: Names<AskOptions> = { ...callNames, ...requestNames, metadata: true, sender: true, idempotencyKey: true };
 const askAllNames: Names<AskAllOptions> = { ...askNames, minResponses: true };
 
 const defaultWindow = 30;
@@ -228,7 +230,7 @@ function questionOf(
     timeoutSeconds,
     ...(options.sender !== undefined && { sender: options.sender }),
     // Made once, so that every attempt asks the same question.
-    idempotencyKey: newKey(),
+    idempotencyKey: options.idempotencyKey ?? newKey(),
     ...said(options),
   };
   checkBounds("AskRequest", { ...request, ...request.said });

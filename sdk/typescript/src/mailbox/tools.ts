@@ -9,8 +9,11 @@ export interface MailboxTool {
   readonly description: string;
   /** The JSON schema of the arguments, an object. */
   readonly parameters: JsonObject;
-  /** Does it, and returns a sentence for the model, also for what the server refuses. */
-  execute(given: Readonly<Record<string, unknown>>): Promise<string>;
+  /**
+   * Does it, and returns a sentence for the model, also for what the server refuses. With a `key`, which the framework repeats when it
+   * repeats the call, `send` and `ask` happen once for a day.
+   */
+  execute(given: Readonly<Record<string, unknown>>, options?: { key?: string }): Promise<string>;
 }
 
 /** How many characters of an answer a model is shown. */
@@ -47,7 +50,7 @@ export function toolsOf(mailbox: MailboxCalls): MailboxTool[] {
         to: { type: "string", description: "an agent's name, or role:NAME; leave it empty for everybody on the channel" },
       },
       ["channel", "text"],
-      async ({ channel, text, to }) => `Sent as ${(await mailbox.send(channel, { text }, to ? { to } : {})).id}.`,
+      async ({ channel, text, to }, once) => `Sent as ${(await mailbox.send(channel, { text }, { ...(to && { to }), ...once })).id}.`,
     ),
     tool(
       "ask",
@@ -59,9 +62,9 @@ export function toolsOf(mailbox: MailboxCalls): MailboxTool[] {
         wait_seconds: { type: "integer", description: "how long you wait, 1 to 600 seconds; 60" },
       },
       ["channel", "to", "question"],
-      async ({ channel, to, question, wait_seconds }) => {
+      async ({ channel, to, question, wait_seconds }, once) => {
         const timeout = wait_seconds === "" ? 60 : Number(wait_seconds);
-        return fitted(await mailbox.ask(channel, to, { text: question }, { timeout }), null, answerChars);
+        return fitted(await mailbox.ask(channel, to, { text: question }, { timeout, ...once }), null, answerChars);
       },
     ),
     tool(
@@ -122,13 +125,13 @@ function tool<Name extends string>(
   description: string,
   properties: Record<Name, { type: string; description: string }>,
   required: NoInfer<Name>[],
-  work: (given: Record<Name, string>) => Promise<string>,
+  work: (given: Record<Name, string>, once: { idempotencyKey?: string }) => Promise<string>,
 ): MailboxTool {
   const parameters = { type: "object", properties, required, additionalProperties: false };
-  const execute = async (given: Readonly<Record<string, unknown>>): Promise<string> => {
+  const execute: MailboxTool["execute"] = async (given, { key } = {}) => {
     const texts = Object.fromEntries(Object.keys(properties).map((key) => [key, String(given[key] ?? "")]));
     try {
-      return await work(texts as Record<Name, string>);
+      return await work(texts as Record<Name, string>, key === undefined ? {} : { idempotencyKey: key });
     } catch (error) {
       if (error instanceof MessageTimeoutError) {
         return `Nobody has answered ${error.messageId} in time. An answer that comes later comes as a message.`;

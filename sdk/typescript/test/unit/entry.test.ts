@@ -46,3 +46,12 @@ test("the Node.js entry has the same client and more", async () => {
   assert.ok("Agent" in node && "loadWorkflow" in node);
   assert.ok(modulesOf("index.js").foreign.has("@connectrpc/connect-node"));
 });
+
+test("an adapter without its framework says in one sentence what to install", async () => {
+  const missing = { ai: "ai@7", langchain: "langchain@1 @langchain/core@1 @langchain/langgraph@1", mastra: "@mastra/core@1" };
+  for (const [adapter, packages] of Object.entries(missing)) {
+    const { tools } = await import(new URL(`${adapter}.js`, dist).href);
+    const message = `@openintent/channels/${adapter} needs its framework: npm install ${packages}`;
+    await assert.rejects(tools({ tools: () => [] }), { message });
+  }
+});
