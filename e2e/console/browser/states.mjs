@@ -112,7 +112,7 @@ for (const { name, options } of looks) {
     await page.getByRole("button", { name: "Make an observer link" }).click();
     const link = await page.getByLabel("The link").inputValue();
     await see("link", page);
-    await page.getByRole("button", { name: "Close", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
 
     await page.goto(`${address}/console/intents/${intent.id}`);
     for (const act of ["Assign", "Name a coordinator", "Make a channel", "End"]) {
