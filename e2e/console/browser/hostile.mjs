@@ -68,9 +68,13 @@ async function look(page, sent, where, calm) {
     await checkNeighbour(page, article, calm, where);
   }
   const began = performance.now();
-  for (const name of [/^Show all/, /JSON|^\{/, /^Show all/, /^Show more/]) {
+  for (const [name, times] of [
+    [/^Show (all|more)/, 10],
+    [/JSON|^\{/, 1],
+    [/^Show (all|more)/, 3],
+  ]) {
     const more = article.getByRole("button", { name }).first();
-    if ((await more.count()) > 0 && (await more.getAttribute("aria-expanded")) !== "true") {
+    for (let n = 0; n < times && (await more.count()) > 0 && (await more.getAttribute("aria-expanded")) !== "true"; n++) {
       await more.click();
     }
   }
