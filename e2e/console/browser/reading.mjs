@@ -77,6 +77,24 @@ await withPage(address, wide, async (page) => {
   assert.ok(after.includes("Box two is full."), "the line stands before the first message that nobody has read");
 });
 
+// A page to which somebody comes back is where they left it.
+for (let shelf = 1; shelf <= 15; shelf++) {
+  await team.channel("lead", intent, `shelf-${shelf}`);
+}
+await withPage(address, { viewport: { width: 1280, height: 400 } }, async (page) => {
+  await signIn(page, address, { key, agent: "anna" });
+  await page.goto(`${address}/console/intents/${intent.id}`);
+  const last = page.getByRole("list", { name: "Channels" }).getByRole("link", { name: "shelf-15" });
+  await last.scrollIntoViewIfNeeded();
+  const top = await page.locator("main").evaluate((main) => main.scrollTop);
+  assert.ok(top > 100);
+  await last.click();
+  await page.getByRole("heading", { level: 1, name: "shelf-15" }).waitFor();
+  await page.goBack();
+  await page.waitForFunction((top) => Math.abs(document.querySelector("main").scrollTop - top) < 40, top);
+  assert.equal(await page.evaluate(() => document.activeElement.localName), "main", "the keys that scroll do");
+});
+
 /** loseAnswer lets the next call reach the server, and its answer get lost. */
 function loseAnswer(page, calls) {
   return page.route(
