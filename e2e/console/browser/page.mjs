@@ -107,8 +107,12 @@ export const looks = ["light", "dark"].flatMap((colorScheme) =>
  * picture for those who want to look themselves.
  */
 export async function look(page, name) {
-  const [content, room] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
-  assert.ok(content <= room, `${name}: nothing is cut off at the side, but ${content} is wider than ${room}`);
+  const wide = await page.evaluate(() =>
+    [document.documentElement, ...document.querySelectorAll("main")] // a page lies in a box of its own that scrolls
+      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+      .map(({ localName, scrollWidth, clientWidth }) => `${localName}: ${scrollWidth} is wider than ${clientWidth}`),
+  );
+  assert.deepEqual(wide, [], `${name}: nothing is cut off at the side`);
   if (process.env.OPENINTENT_SCREENSHOTS) {
     await page.screenshot({ path: `${process.env.OPENINTENT_SCREENSHOTS}/${name}.png` });
   }
