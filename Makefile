@@ -148,7 +148,7 @@ conformance: ## Run the conformance suite of the Model Context Protocol against 
 	scripts/conformance.sh $(ARGS)
 
 test-console: ## Look at every page of the web console with Chromium, do what a person does, try what it survives, and attack it from other origins (flags of go test in ARGS)
-	scripts/with-postgres.sh go test -tags console -count 1 -timeout 0 -v -run '^TestEvery|^TestAFlood|^TestTheServerDies|^TestDeadLetters|^TestTwoPeople|^TestHostile|^TestPagesOfOtherOrigins|^TestTheAttack' ./e2e/console/browser $(ARGS)
+	scripts/with-postgres.sh go test -tags console -count 1 -timeout 0 -v -run '^TestEvery|^TestAFlood|^TestTheServerDies|^TestDeadLetters|^TestTwoPeople|^TestHostile|^TestSessions|^TestReading|^TestPagesOfOtherOrigins|^TestTheAttack' ./e2e/console/browser $(ARGS)
 
 console-costs: ## Measure what open consoles cost the server, for some minutes
 	scripts/with-postgres.sh go test -tags console -count 1 -timeout 0 -v -run TestWhatConsolesCost ./e2e/console/browser $(ARGS)

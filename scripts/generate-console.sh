@@ -3,13 +3,23 @@
 #
 #   scripts/generate-console.sh            replaces the built files
 #   scripts/generate-console.sh --check    changes nothing, and fails when the files differ from newly built ones
+#   scripts/generate-console.sh --into FOLDER    builds the files in FOLDER and changes nothing else
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/node-env.sh console >/dev/null
+build() {
+  scripts/node-env.sh console >/dev/null
+  scripts/node.sh npm --prefix console run --silent build -- --outDir "$1" --emptyOutDir --logLevel error
+}
+
+if [[ ${1:-} == --into ]]; then
+  build "$2"
+  exit 0
+fi
+
 fresh=$(mktemp -d)
 trap 'rm -rf "$fresh"' EXIT
-scripts/node.sh npm --prefix console run --silent build -- --outDir "$fresh" --emptyOutDir --logLevel error
+build "$fresh"
 
 if [[ ${1:-} == --check ]]; then
   if ! diff --recursive --brief console/dist "$fresh"; then

@@ -26,6 +26,13 @@ test("signs that would be invisible or reverse what follows are shown by their c
   ]);
 });
 
+test("a text with very many such signs has few pieces, and still shows all of them", () => {
+  const pieces = piecesOf("a\u202e".repeat(10_000) + "\r\nend\r", 10);
+  assert.equal(pieces.length, 11);
+  assert.deepEqual(pieces[9], { code: "U+202E", name: "right-to-left override" });
+  assert.deepEqual(pieces[10], { text: "a[U+202E]".repeat(9_995) + "\r\nend[U+000D]" });
+});
+
 test("what texts are made of stays", () => {
   for (const text of ["", "tab\tand\nline", "line\r\nline", "שלום مرحبا", "\u{1f468}\u200d\u{1f469}\u200d\u{1f467}", "क्\u200dष", "❤\ufe0f", "é e\u0301"]) {
     assert.equal(piecesOf(text).map((piece) => ("text" in piece ? piece.text : piece.code)).join(""), text);

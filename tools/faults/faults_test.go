@@ -103,3 +103,31 @@ func TestAFaultNamesTestsThatExist(t *testing.T) {
 		t.Error("a fault without a test fits")
 	}
 }
+
+// A script stands for the build of the pages, and a file for the pages themselves.
+func TestAFaultInThePagesIsBuilt(t *testing.T) {
+	directory := module(t)
+	for name, content := range map[string]string{
+		"scripts/generate-console.sh": "#!/bin/sh\nmkdir -p \"$2\" && ! grep -q cannot console/src/page.ts && cp console/src/page.ts \"$2\"\n",
+		"console/src/page.ts":         "one two",
+		"e2e/console/browser/pages_test.go": "//go:build console\n\npackage browser\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\n" +
+			"func TestPages(t *testing.T) {\n\tpage, err := os.ReadFile(os.Getenv(\"OPENINTENT_TEST_PAGES\") + \"/page.ts\")\n" +
+			"\tif string(page) != \"one two\" {\n\t\tt.Fatal(string(page), err)\n\t}\n}\n",
+	} {
+		if err := os.MkdirAll(filepath.Join(directory, filepath.Dir(name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(directory, name), []byte(content), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole := newSound(directory, time.Minute)
+	f := fault{Breaks: "something", File: "console/src/page.ts", From: "one", To: "three", Packages: []string{"./e2e/console/browser"}}
+	if r := whole.tryFault(t.Context(), f); r.wrong != nil || strings.Join(r.by, " ") != "TestPages" {
+		t.Errorf("noticed by %q (%v) instead of TestPages", r.by, r.wrong)
+	}
+	f.To = "cannot"
+	if r := whole.tryFault(t.Context(), f); r.wrong == nil || !strings.Contains(r.wrong.Error(), "cannot be built") {
+		t.Errorf("%v instead of a word about the build", r.wrong)
+	}
+}

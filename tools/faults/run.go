@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,14 +38,32 @@ func try(ctx context.Context, f fault, directory string, limit time.Duration) (r
 	return test(ctx, f, directory, limit)
 }
 
+const (
+	// pages is the folder with the sources of the web console's pages. A fault in them is built into pages that the tests show in a browser.
+	pages = "console/src/"
+	// browser is the package with these tests; its build tag has those that `make test` leaves out.
+	browser, browserTag = "./e2e/console/browser", "console"
+)
+
 // test runs the tests of a fault on the copy as it is.
 func test(ctx context.Context, f fault, directory string, limit time.Duration) result {
-	arguments := []string{"test", "-vet=off", "-timeout", limit.String()}
+	// Go keeps the result of a test whose program is the same, and does not see which pages the program shows.
+	arguments := []string{"test", "-vet=off", "-count", "1", "-timeout", limit.String()}
 	if f.Tests != "" {
 		arguments = append(arguments, "-run", f.Tests)
 	}
+	if slices.Contains(f.Packages, browser) {
+		arguments = append(arguments, "-tags", browserTag)
+	}
 	command := exec.CommandContext(ctx, "go", append(arguments, f.Packages...)...)
 	command.Dir = directory
+	if strings.HasPrefix(f.File, pages) {
+		built, err := buildPages(ctx, directory)
+		if err != nil {
+			return result{wrong: err}
+		}
+		command.Env = append(os.Environ(), "OPENINTENT_TEST_PAGES="+built)
+	}
 	output, err := command.CombinedOutput()
 	var failed *exec.ExitError
 	switch {
@@ -66,6 +86,17 @@ func test(ctx context.Context, f fault, directory string, limit time.Duration) r
 	}
 	slices.Sort(by)
 	return result{by: slices.Compact(by)}
+}
+
+// buildPages builds the web console's pages from the copy as it is, and returns the folder that has them.
+func buildPages(ctx context.Context, directory string) (string, error) {
+	built := filepath.Join(directory, "built-pages")
+	build := exec.CommandContext(ctx, "scripts/generate-console.sh", "--into", built)
+	build.Dir = directory
+	if output, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("the pages cannot be built: %w: %s", err, firstLines(string(output), 5))
+	}
+	return built, nil
 }
 
 func firstLines(text string, n int) string {

@@ -9,6 +9,7 @@ export const paths = {
   server: "M2.5 3h11v4h-11zM2.5 9h11v4h-11zM5 5h.01M5 11h.01",
   channel: "M5.5 2 4 14M12 2l-1.5 12M2.5 5.5h11M2 10.5h11",
   menu: "M2 4h12M2 8h12M2 12h12",
+  more: "M3 8h.01M8 8h.01M13 8h.01",
   plus: "M8 3v10M3 8h10",
   close: "M3.5 3.5l9 9M12.5 3.5l-9 9",
   copy: "M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3",

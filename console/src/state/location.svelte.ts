@@ -9,6 +9,9 @@ class Location {
   route = $derived(routeOf(this.#url.pathname.slice(root.pathname.length)));
   query = $derived(this.#url.searchParams);
 
+  /** True if the reader has come to the address by the browser's history. */
+  returned = false;
+
   /** The address, as text. */
   get href(): string {
     return this.#url.href;
@@ -16,7 +19,10 @@ class Location {
 
   /** follow moves with the browser's history, and with links to other places of the console. */
   begin(): void {
-    window.addEventListener("popstate", () => this.#moved());
+    window.addEventListener("popstate", () => {
+      this.returned = true;
+      this.#moved();
+    });
     document.addEventListener("click", (event) => this.#clicked(event));
   }
 
@@ -26,6 +32,7 @@ class Location {
     if (next.href === window.location.href) {
       return;
     }
+    this.returned = false;
     if (options.replace) {
       history.replaceState(null, "", next);
     } else {

@@ -11,3 +11,6 @@ export function size(bytes: number): string {
 export function count(number: number, one: string, many = one + "s"): string {
   return `${number.toLocaleString("en-GB")} ${number === 1 ? one : many}`;
 }
+
+/** How many signs of a long text are shown with each click. */
+export const portion = 32_000;

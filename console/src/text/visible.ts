@@ -31,11 +31,17 @@ const strange =
   // eslint-disable-next-line no-control-regex
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffc]|[\u{e0000}-\u{e00ff}]|\p{Cs}|\p{Co}/gu;
 
-/** piecesOf splits a text so that every sign in it can be seen. A carriage return before a newline is part of the line's end. */
-export function piecesOf(text: string): Piece[] {
+/**
+ * piecesOf splits a text so that every sign in it can be seen. A carriage return before a newline is part of the line's end. After so many
+ * pieces, the rest is one text that has the codes in brackets, because a page of many thousand elements is slow.
+ */
+export function piecesOf(text: string, most = Infinity): Piece[] {
   const pieces: Piece[] = [];
   let from = 0;
   for (const found of text.matchAll(strange)) {
+    if (pieces.length >= most) {
+      break;
+    }
     if (found[0] === "\r" && text[found.index + 1] === "\n") {
       continue;
     }
@@ -47,9 +53,14 @@ export function piecesOf(text: string): Piece[] {
     from = found.index + found[0].length;
   }
   if (from < text.length) {
-    pieces.push({ text: text.slice(from) });
+    pieces.push({ text: bracketed(text.slice(from)) });
   }
   return pieces;
+}
+
+/** bracketed writes signs that would be invisible as their codes in brackets. */
+function bracketed(text: string): string {
+  return text.replace(strange, (sign, place: number) => (sign === "\r" && text[place + 1] === "\n" ? sign : `[${codeOf(sign.codePointAt(0) ?? 0)}]`));
 }
 
 function codeOf(point: number): string {

@@ -13,6 +13,8 @@ import { Team } from "./stage.mjs";
 const { OPENINTENT_URL: direct, CONSOLE_URL: target, OPENINTENT_API_KEY: key, PERSONS_KEY: personsKey, PERSON: person, CHANNEL: channel } = process.env;
 const team = new Team(direct, key);
 const secretPlace = "openintent-console-secret";
+/** What has the form of a page's secret, and is nobody's. */
+const forged = `ocs_${"A".repeat(43)}`;
 const cookieName = `openintent_session_${new URL(target).port}`;
 const [{ id: message }] = await team.call("", "GET", `channels/${channel}/messages`);
 const given = { target, channel, message, person, calls: callsOn({ channel, message, person, key }) };
@@ -169,8 +171,7 @@ async function frames(frame, { name }) {
 /** windows opens pages of the console in windows, and speaks to them. */
 async function windows(context, frame) {
   const learnt = [];
-  const code = `ocs_${"A".repeat(43)}`;
-  for (const path of ["/console", `/console/channels/${channel}`, `/console#code=${code}`, "/console#invite=oi_forged", "/console/sign-in", "/console/session", "/v1/whoami"]) {
+  for (const path of ["/console", `/console/channels/${channel}`, `/console#code=${forged}`, "/console#invite=oi_forged", "/console/sign-in", "/console/session", "/v1/whoami"]) {
     const [opened] = await Promise.all([
       context.waitForEvent("page"),
       frame.evaluate((address) => {
@@ -210,7 +211,7 @@ async function stolen() {
   const before = await state();
   for (const cookie of cookies) {
     for (const [method, path, body] of given.calls) {
-      for (const headers of [{ cookie }, { cookie, "X-OpenIntent-Console": "sign-in", Origin: neighbour }, { cookie, "X-OpenIntent-Console": "ocs_forged", Origin: target }]) {
+      for (const headers of [{ cookie }, { cookie, "X-OpenIntent-Console": "sign-in", Origin: neighbour }, { cookie, "X-OpenIntent-Console": forged, Origin: target }]) {
         const answer = await fetch(target + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
         if (answer.status < 400 && path !== "/console/ways") {
           found.add(`a stolen cookie: ${method} ${path} is answered`);

@@ -2,7 +2,7 @@
 // one of them has it and the other is told.
 import assert from "node:assert/strict";
 
-import { checkAccessibility, live, signIn, withPage } from "./page.mjs";
+import { checkAccessibility, holdAnswer, live, signIn, withPage } from "./page.mjs";
 import { Team } from "./stage.mjs";
 
 const { OPENINTENT_URL: address, OPENINTENT_API_KEY: key } = process.env;
@@ -70,25 +70,6 @@ await withPage(address, { viewport }, (annas) =>
     console.log(`anna was first ${won.anna} times, and ben ${won.ben} times`);
   }),
 );
-
-/** holdAnswer keeps the next answer to a call back until the function that it returns is called, which waits until the page has the answer. */
-async function holdAnswer(page, calls) {
-  let release, pass;
-  const released = new Promise((resolve) => (release = resolve));
-  const passed = new Promise((resolve) => (pass = resolve));
-  const hold = async (route) => {
-    const response = await route.fetch();
-    await released;
-    await route.fulfill({ response });
-    pass();
-  };
-  await page.route(calls, hold, { times: 1 });
-  return async () => {
-    release();
-    await passed;
-    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
-  };
-}
 
 function message(page, { id }) {
   return page.getByRole("log", { name: "Messages" }).locator(`[data-message-id=${id}]`);

@@ -2,7 +2,7 @@
 // happens; after ten seconds it does; and at once if the page is left.
 import assert from "node:assert/strict";
 
-import { live, signIn, withPage } from "./page.mjs";
+import { live, patience, signIn, withPage } from "./page.mjs";
 import { Team } from "./stage.mjs";
 
 const { OPENINTENT_URL: address, OPENINTENT_API_KEY: key } = process.env;
@@ -75,8 +75,8 @@ await withPage(address, { viewport: { width: 1280, height: 800 } }, async (page)
 
   /** untilRedriven waits until everything is due again, by so many calls in all. */
   async function untilRedriven(made = calls.length) {
-    while ((await given()).some((count) => count > 0)) {
-      // The calls are under way.
+    for (const until = Date.now() + patience; (await given()).some((count) => count > 0); ) {
+      assert.ok(Date.now() < until, "what was decided is done"); // The calls are under way.
     }
     assert.equal(calls.length, made, "one call for each");
   }

@@ -14,6 +14,10 @@ func TestTwoPeopleClaimOneRequest(t *testing.T) { onEach(t, "claiming.mjs") }
 
 func TestHostileWordsStayInTheirBox(t *testing.T) { onEach(t, "hostile.mjs") }
 
+func TestSessionsInTheBrowser(t *testing.T) { onEach(t, "sessions.mjs") }
+
+func TestReadingAndWriting(t *testing.T) { onEach(t, "reading.mjs") }
+
 // onEach runs a script that needs nothing but a server of its own, on each engine.
 func onEach(t *testing.T, script string) {
 	t.Helper()

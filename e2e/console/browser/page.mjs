@@ -78,6 +78,47 @@ export async function live(page) {
   await page.getByRole("status").filter({ hasText: "Live" }).waitFor();
 }
 
+/** holdAnswer keeps the next answer to a call back until the function that it returns is called, which waits until the page has the answer. */
+export async function holdAnswer(page, calls) {
+  let release, pass;
+  const released = new Promise((resolve) => (release = resolve));
+  const passed = new Promise((resolve) => (pass = resolve));
+  const hold = async (route) => {
+    const response = await route.fetch();
+    await released;
+    await route.fulfill({ response });
+    pass();
+  };
+  await page.route(calls, hold, { times: 1 });
+  return async () => {
+    release();
+    await passed;
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+  };
+}
+
+/** looks are the colour schemes and widths in which every page and every state is looked at. */
+export const looks = ["light", "dark"].flatMap((colorScheme) =>
+  [1440, 320].map((width) => ({ name: `${colorScheme}-${width}`, options: { viewport: { width, height: 900 }, colorScheme, reducedMotion: "reduce" } })),
+);
+
+/**
+ * look looks at a page as it is: axe-core finds nothing, and nothing is cut off at the side. With OPENINTENT_SCREENSHOTS, a folder, it takes a
+ * picture for those who want to look themselves.
+ */
+export async function look(page, name) {
+  const wide = await page.evaluate(() =>
+    [document.documentElement, ...document.querySelectorAll("main")] // a page lies in a box of its own that scrolls
+      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+      .map(({ localName, scrollWidth, clientWidth }) => `${localName}: ${scrollWidth} is wider than ${clientWidth}`),
+  );
+  assert.deepEqual(wide, [], `${name}: nothing is cut off at the side`);
+  if (process.env.OPENINTENT_SCREENSHOTS) {
+    await page.screenshot({ path: `${process.env.OPENINTENT_SCREENSHOTS}/${name}.png` });
+  }
+  await checkAccessibility(page, name);
+}
+
 /** checkAccessibility lets axe-core look at the page as it is. */
 export async function checkAccessibility(page, where) {
   await page.evaluate(await source(axe));

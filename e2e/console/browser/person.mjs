@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 import { checkAccessibility, live, patience, signIn, withPage } from "./page.mjs";
 import { PushService, standIn } from "./push.mjs";
-import { Team } from "./stage.mjs";
+import { showLost, Team } from "./stage.mjs";
 
 const { OPENINTENT_URL: address, OPENINTENT_API_KEY: key, PERSONS_KEY: personsKey } = process.env;
 const team = new Team(address, key);
@@ -220,15 +220,7 @@ await withPage(address, wide, async (page) => {
 const waiting = await team.ask("lead", channel, "worker", "Where is box one?", { expires_in_seconds: 7200 });
 const task = await team.call("lead", "POST", `intents/${intent.id}/tasks`, { name: "Carry box one", assigned_agent: "worker" });
 await withPage(address, wide, async (page) => {
-  // Nobody waits here until an agent counts as dead, so the page is told so.
-  const lost = {
-    id: "con_lost", kind: "holder_lost", since: task.created_at, intent_id: intent.id, channel_id: null, message_id: null, agent_id: "worker", subscription_id: null,
-    summary: `The task "Carry box one" (${task.id}) waits for worker, which is presumed dead.`, actions: ["reassign"],
-  };
-  await page.route("**/v1/concerns*", async (route) => {
-    const answer = await (await route.fetch()).json();
-    await route.fulfill({ json: { ...answer, concerns: [...answer.concerns, lost] } });
-  });
+  await showLost(page, task);
   await signIn(page, address, { key });
   const concerns = page.getByRole("list", { name: "What needs you" });
   await concerns.locator("[data-concern=unreachable]").filter({ hasText: "worker" }).getByRole("button", { name: "How to wake it" }).click();
@@ -286,33 +278,4 @@ await withPage(address, wide, async (page) => {
   await page.getByRole("alert").waitFor();
 });
 
-// The new states are readable for everybody, in both colour schemes and on a narrow screen.
-for (const colorScheme of ["light", "dark"]) {
-  for (const width of [1440, 320]) {
-    await withPage(address, { viewport: { width, height: 900 }, colorScheme, reducedMotion: "reduce" }, async (page) => {
-      const where = `${colorScheme}, ${width} wide`;
-      await signIn(page, address, { key: personsKey });
-      await page.getByRole("heading", { level: 1 }).click();
-      await page.keyboard.press("?");
-      await opened(page, "Keyboard");
-      await look("help", page, where);
-      await page.keyboard.press("Escape");
-      await page.goto(`${address}/console/agents/anna?show=contacts`);
-      await page.getByRole("button", { name: "Tell me in this browser" }).waitFor();
-      await look("contacts", page, where);
-      await page.getByRole("button", { name: "Add a way" }).click();
-      await opened(page, "Add a way to tell you");
-      await look("add", page, where);
-    });
-  }
-}
 await posts.close();
-
-async function look(name, page, where) {
-  const [content, room] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
-  assert.ok(content <= room, `${name}, ${where}: nothing is cut off at the side`);
-  if (process.env.OPENINTENT_SCREENSHOTS) {
-    await page.screenshot({ path: `${process.env.OPENINTENT_SCREENSHOTS}/${name}-${where.replaceAll(/\W+/g, "-")}.png` });
-  }
-  await checkAccessibility(page, `${name}, ${where}`);
-}

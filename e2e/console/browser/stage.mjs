@@ -62,6 +62,24 @@ export class Team {
   }
 }
 
+/** The agents of the story, and their roles. */
+const roles = {
+  planner: "planner",
+  "ledger-bot": "bookkeeper",
+  "invoice-reader": "reader",
+  "fx-checker": "checker",
+  "reviewer-anna": "reviewer",
+  "reviewer-bo": "reviewer",
+};
+
+/** lengthOfStory is how many seconds pass in the story. */
+export async function lengthOfStory() {
+  let seconds = 0;
+  const nobody = new Proxy({}, { get: () => async () => ({}) });
+  await stage(nobody, { pass: async (more) => void (seconds += more) });
+  return seconds;
+}
+
 /**
  * stage plays the story. `person` is the name of the person who will look, and `pass` lets so many seconds pass where the server's clock can
  * be moved.
@@ -69,23 +87,22 @@ export class Team {
 export async function stage(team, { person = "you", pass = async () => {} } = {}) {
   const busy = await playBusy(team, pass);
   const books = await team.intent("planner", "Close the books for March", { description: "Every account agrees, and somebody has signed for it.", status: "active" });
-  for (const [agent, role] of [
-    ["planner", "planner"],
-    ["ledger-bot", "bookkeeper"],
-    ["invoice-reader", "reader"],
-    ["fx-checker", "checker"],
-    ["reviewer-anna", "reviewer"],
-    ["reviewer-bo", "reviewer"],
-  ]) {
+  for (const [agent, role] of Object.entries(roles)) {
     await team.call(agent, "POST", "agents/register", { agent_id: agent, role_id: role });
   }
+  /** rest lets a long time pass, after which the agents say that they are still there. */
+  const rest = async (seconds) => {
+    await pass(seconds);
+    for (const agent of Object.keys(roles)) {
+      await team.call(agent, "POST", `agents/${agent}/heartbeat`, {});
+    }
+  };
   await team.call("planner", "POST", `intents/${books.id}/agents`, { agent_id: person, role: "sponsor" });
   await playWork(team, books);
   const ledger = await team.channel("planner", books, "reconciliation");
   const oddities = await team.channel("planner", books, "oddities");
   const review = await team.channel("planner", books, "review");
   await team.call("ledger-bot", "POST", "subscriptions", { name: "corrections", channel_id: review.id });
-  await team.call("ledger-bot", "POST", "agents/ledger-bot/heartbeat", { status_note: "waits for the signature" });
 
   const plan = await team.say("planner", ledger, {
     text: "The plan for today:\n\n1. Read the invoices of March (412 of them)\n2. Match them with the ledger\n3. Ask about whatever does not match\n\nThe figures come from `s3://finance/2026-03/`. Nobody books anything before the reviewer has agreed.",
@@ -101,9 +118,11 @@ export async function stage(team, { person = "you", pass = async () => {} } = {}
     text: "Eleven of them. Nine are from Halden Office, which never sends one.",
     invoices: Array.from({ length: 11 }, (_, i) => ({ number: `2026-03-${String(i * 37 + 101)}`, amount: Math.round(1200 * (i + 1) * 7.31) / 100, supplier: i < 9 ? "Halden Office" : "Norrland Kraft" })),
   });
-  await pass(3600 * 5);
+  await rest(3600 * 5);
   const rate = await team.ask("ledger-bot", ledger, "fx-checker", "Is 0.9412 the right rate for the 31st?", { expires_in_seconds: 900 });
   await pass(2);
+  await team.call("fx-checker", "GET", "agents/fx-checker/inbox");
+  await pass(3);
   await team.claim("fx-checker", rate, 60);
   await pass(31);
   await team.reply("fx-checker", rate, { text: "No: the ECB has 0.9407 for the 31st.", rate: 0.9407, source: "ECB, 2026-03-31" });
@@ -112,7 +131,7 @@ export async function stage(team, { person = "you", pass = async () => {} } = {}
   const typo = await team.say("ledger-bot", ledger, "The sum of the difference is 14.20 EUR.");
   await pass(20);
   await team.edit("ledger-bot", typo, "The sum of the differences is 41.20 EUR.");
-  await pass(3600 * 19);
+  await rest(3600 * 19);
 
   await team.say("planner", ledger, "Day two. 380 of 412 invoices agree.", { kind: "progress" });
   const lost = await team.ask("planner", ledger, "archive-bot", "Where are the bank statements of the second week?", { expires_in_seconds: 120 });
@@ -122,7 +141,7 @@ export async function stage(team, { person = "you", pass = async () => {} } = {}
   await pass(5);
   await team.delete("invoice-reader", wrong);
   await team.say("invoice-reader", ledger, "That was wrong. Please ignore it: 30 are duplicates, two are real.");
-  await pass(1800);
+  await rest(2400);
   const odd = await team.say("fx-checker", oddities, {
     text: "Two invoices of Norrland Kraft were paid twice.",
     pairs: [["2026-03-434", "2026-03-435"], ["2026-03-471", "2026-03-480"]],
@@ -133,7 +152,9 @@ export async function stage(team, { person = "you", pass = async () => {} } = {}
   await pass(45);
   await team.say("planner", oddities, "Who tells the bank?", { parent_id: odd.id });
   await team.react("reviewer-anna", odd, "blocked", { note: "needs a person" });
-  await pass(3600 * 20);
+  await rest(3600 * 20);
+  await team.call("ledger-bot", "POST", "agents/ledger-bot/heartbeat", { status_note: "waits for the signature" });
+  await team.call("ledger-bot", "POST", `intents/${books.id}/leases`, { scope: "ledger/2026-03", duration_seconds: 3600 });
 
   const open = await team.ask("planner", review, "role:reviewer", { text: "Please look at the corrections of the 31st. One answer is enough.", diff: ["-0.9412 ", "+0.9407"] }, { collect: "one", subject: "Corrections of the 31st", expires_in_seconds: 5400 });
   await pass(30);
@@ -160,7 +181,7 @@ export async function stage(team, { person = "you", pass = async () => {} } = {}
   return { books, ledger, oddities, review, hostile, rate, ...busy };
 }
 
-/** playWork gives those who work on an intent their parts, their tasks and a lease, and the intent its state. */
+/** playWork gives those who work on an intent their parts and their tasks, and the intent its state. */
 async function playWork(team, intent) {
   for (const [agent, role] of [
     ["ledger-bot", "books"],
@@ -175,7 +196,6 @@ async function playWork(team, intent) {
   const match = await team.call("planner", "POST", `intents/${intent.id}/tasks`, { name: "Match them with the ledger" });
   await team.call("ledger-bot", "POST", `tasks/${match.id}/claim`, {});
   await team.call("planner", "POST", `intents/${intent.id}/tasks`, { name: "Sign for March", depends_on: [match.id] });
-  await team.call("ledger-bot", "POST", `intents/${intent.id}/leases`, { scope: "ledger/2026-03", duration_seconds: 3600 });
   const { version } = await team.call("planner", "GET", `intents/${intent.id}`);
   const patches = [
     { op: "set", path: "invoices", value: 412 },
@@ -229,6 +249,18 @@ async function playBusy(team, pass) {
   const old = await team.intent("planner", "Close the books for February");
   await team.call("planner", "POST", `intents/${old.id}/status`, { status: "active", expected_version: old.version }).catch(() => undefined);
   return { tickets, inbox, checkout };
+}
+
+/** showLost tells a page that the agent of a task counts as dead, because nobody waits until it does. */
+export async function showLost(page, { id, name, intent_id, assigned_agent, created_at }) {
+  const lost = {
+    id: "con_lost", kind: "holder_lost", since: created_at, intent_id, channel_id: null, message_id: null, agent_id: assigned_agent, subscription_id: null,
+    summary: `The task "${name}" (${id}) waits for ${assigned_agent}, which is presumed dead.`, actions: ["reassign"],
+  };
+  await page.route("**/v1/concerns*", async (route) => {
+    const answer = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...answer, concerns: [...answer.concerns, lost] } });
+  });
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
