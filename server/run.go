@@ -104,12 +104,8 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 	cfg.warn(keys, logger)
 	hangups.reload(keys, encryption, logger)
 	failed := s.serve(ports)
-	if development {
-		logger.Warn("no API keys are configured: the development key serves, on loopback only", "key", DevelopmentKey)
-	}
 	addresses := ports.addresses(development)
-	logger.Info("listening", "http", addresses.HTTP, "grpc", addresses.GRPC, "admin", addresses.Admin, "tls", encryption != nil,
-		"database", db.Engine().String(), "version", cfg.Version)
+	addresses.announce(logger, "tls", encryption != nil, "database", db.Engine().String(), "version", cfg.Version)
 	if err := file.write(addresses); err != nil {
 		return errors.Join(err, s.stop())
 	}
@@ -117,6 +113,14 @@ func Run(ctx context.Context, cfg Config, ready func(Addresses)) (err error) {
 		ready(addresses)
 	}
 	return errors.Join(s.await(ctx, failed), file.remove(), s.stop())
+}
+
+// announce logs where the server listens, and how.
+func (a Addresses) announce(logger *slog.Logger, how ...any) {
+	if a.DevelopmentKey {
+		logger.Warn("no API keys are configured: the development key serves, on loopback only", "key", DevelopmentKey)
+	}
+	logger.Info("listening", append([]any{"http", a.HTTP, "grpc", a.GRPC, "admin", a.Admin}, how...)...)
 }
 
 // await waits until the context ends or something fails.

@@ -57,7 +57,7 @@ func (c Config) underTest(development bool) (*standingClock, Config, error) {
 	case !c.TestClock:
 		return nil, c, nil
 	case !strings.HasPrefix(c.DatabaseURL, "sqlite:"):
-		return nil, c, errors.New("OPENINTENT_TEST_CLOCK works with SQLite only; set OPENINTENT_DATABASE_URL to sqlite::memory:")
+		return nil, c, errors.New("OPENINTENT_TEST_CLOCK works with SQLite only, such as with OPENINTENT_DATABASE_URL=sqlite::memory: for a database in memory")
 	case !development:
 		return nil, c, errors.New("OPENINTENT_TEST_CLOCK is for tests, which use the development key on loopback; " +
 			"set neither OPENINTENT_API_KEYS nor OPENINTENT_API_KEYS_FILE")

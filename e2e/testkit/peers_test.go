@@ -87,7 +87,7 @@ func TestAssertionsSayWhatWasSaid(t *testing.T) {
 	require.Equal(t, "any message", openintenttest.Match{}.String())
 	require.Empty(t, server.Said(intent, openintenttest.Match{From: "asker", To: "nobody"}))
 	require.Empty(t, server.Said(intent, openintenttest.Match{Payload: map[string]any{"text": "Hello"}}))
-	require.Len(t, server.Said(intent, openintenttest.Match{Where: func(said openintenttest.Said) bool { return said.To == "" }}), 1)
+	require.Len(t, server.Said(intent, openintenttest.Match{Where: func(said openintenttest.Said) bool { return said.To == "*" }}), 1)
 	require.Empty(t, failing.said)
 	server.AssertNotSaid(intent, wanted)
 	require.Contains(t, failing.said, line)

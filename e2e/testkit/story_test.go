@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -46,7 +47,7 @@ func written(t *testing.T) string {
 	_, err = channel.Ask(t.Context(), "data-agent", map[string]any{"question": "Are you sure?"})
 	require.NoError(t, err)
 	server.Settle()
-	export := harness.Command(".", harness.Executable(t), "export", server.Intent().ID, "--story",
+	export := exec.CommandContext(t.Context(), harness.Executable(t), "export", server.Intent().ID, "--story",
 		"--server", server.Address(), "--api-key", openintent.DevelopmentKey)
 	story, err := export.Output()
 	require.NoError(t, err)

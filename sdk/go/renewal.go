@@ -26,8 +26,9 @@ var errOver = errors.New("it is over")
 // each of its attempts.
 func (h *hold) keep(ctx context.Context, asked time.Time, lost error, renewal func(ctx context.Context, now func()) error) {
 	h.ctx, h.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	work := h.pace.Work()
+	work.Plan(asked.Add(h.duration / 3)) // a test may move the time before the goroutine runs
 	h.renewing.Go(func() {
-		work := h.pace.Work()
 		defer work.End()
 		for work.Until(h.ctx, asked.Add(h.duration/3)) == nil {
 			ctx, cancel := context.WithTimeout(h.ctx, asked.Add(h.duration).Sub(h.pace.Now()))

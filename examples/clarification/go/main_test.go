@@ -1,23 +1,15 @@
+//go:build examples
+
 package main
 
 import (
 	"errors"
-	"os"
 	"testing"
 	"time"
 
 	openintent "openintent/sdk/go"
 	"openintent/sdk/go/openintenttest"
 )
-
-// start starts a server, if there is a program.
-func start(t *testing.T) *openintenttest.Server {
-	t.Helper()
-	if os.Getenv("OPENINTENT_PROGRAM") == "" {
-		t.Skip("OPENINTENT_PROGRAM names no program of the server")
-	}
-	return openintenttest.Start(t)
-}
 
 // said returns what was said in the only intent of a server.
 func said(t *testing.T, server *openintenttest.Server, wanted openintenttest.Match) []openintenttest.Said {
@@ -30,7 +22,7 @@ func said(t *testing.T, server *openintenttest.Server, wanted openintenttest.Mat
 }
 
 func TestTheDataAgentAnswers(t *testing.T) {
-	server := start(t)
+	server := openintenttest.Start(t)
 	server.Run(dataAgent(server.Client("data-agent")))
 	channel, err := server.Client("research-agent").Open(t.Context(), server.Intent().ID, "data-clarification", openintent.ChannelOptions{})
 	if err != nil {
@@ -43,7 +35,7 @@ func TestTheDataAgentAnswers(t *testing.T) {
 }
 
 func TestTheResearcherUsesWhatItHears(t *testing.T) {
-	server := start(t)
+	server := openintenttest.Start(t)
 	server.Peer("data-agent", "").Answers(answer{Answer: "v9"})
 	if err := research(t.Context(), server.Client("research-agent")); err != nil {
 		t.Fatal(err)
@@ -51,7 +43,7 @@ func TestTheResearcherUsesWhatItHears(t *testing.T) {
 }
 
 func TestTheResearcherDoesNotBeginWithoutAnAnswer(t *testing.T) {
-	server := start(t)
+	server := openintenttest.Start(t)
 	peer := server.Peer("data-agent", "").StaysSilent()
 	ended := make(chan error, 1)
 	go func() { ended <- research(t.Context(), server.Client("research-agent")) }()

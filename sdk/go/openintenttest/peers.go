@@ -26,7 +26,6 @@ type Peer struct {
 	client *openintent.Client
 	id     string
 	role   string
-	stop   context.CancelFunc
 
 	mutex sync.Mutex
 	act   openintent.Handler
@@ -140,7 +139,7 @@ func (p *Peer) start() {
 	go func() { ended <- agent.Run(ctx) }()
 	tb.Cleanup(func() {
 		stop()
-		<-ended
+		_ = <-ended // a peer that dies ends with an error
 	})
 	select {
 	case <-ready:

@@ -112,6 +112,9 @@ type Work struct{ pace *Pace }
 // Work begins a work. It sleeps and works in one goroutine, which calls End after the last time.
 func (p *Pace) Work() *Work { return &Work{p} }
 
+// Plan says when the work will be done first, before its goroutine waits for that.
+func (w *Work) Plan(at time.Time) { w.sleep(at) }
+
 // Now returns the time.
 func (w *Work) Now() time.Time { return w.pace.Now() }
 
@@ -143,16 +146,21 @@ func (w *Work) End() {
 	w.rest()
 }
 
+// sleep notes when the work is due. If it already is, the work does not rest.
 func (w *Work) sleep(until time.Time) (woken chan struct{}, wait time.Duration) {
 	w.pace.mutex.Lock()
 	defer w.pace.mutex.Unlock()
-	w.rest()
 	woken = make(chan struct{})
+	if wait = until.Sub(w.pace.now()); wait <= 0 {
+		close(woken)
+		return woken, wait
+	}
+	w.rest()
 	if w.pace.sleeping == nil {
 		w.pace.sleeping = make(map[*Work]sleep)
 	}
 	w.pace.sleeping[w] = sleep{until, woken}
-	return woken, until.Sub(w.pace.now())
+	return woken, wait
 }
 
 func (w *Work) rise() {
