@@ -48,9 +48,9 @@ func TestATestMovesTheClock(t *testing.T) {
 		require.InDelta(t, by.Seconds(), at(after).Sub(at(before)).Seconds(), 0.1, seconds) // so that time stands otherwise
 	}
 	for body, said := range map[string]string{
-		``:                           `advance_seconds is missing`,
-		`{}`:                         `advance_seconds is missing`,
-		`{"advance_seconds": "far"}`: `advance_seconds is missing`,
+		``:                           `advance_seconds: is missing`,
+		`{}`:                         `advance_seconds: is missing`,
+		`{"advance_seconds": "far"}`: `advance_seconds: is missing`,
 		`{"advance_seconds": -1}`:    `must lie between 0 and`,
 		`{"advance_seconds": 1e12}`:  `must lie between 0 and`,
 	} {

@@ -135,17 +135,20 @@ func (p *Peer) start() {
 	})
 	agent.OnMessage("", p.take)
 	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- agent.Run(ctx) }()
+	var why error // set before ended is closed; a peer that dies ends with an error, too
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		why = agent.Run(ctx)
+	}()
 	tb.Cleanup(func() {
 		stop()
-		_ = <-ended // a peer that dies ends with an error
+		<-ended
 	})
 	select {
 	case <-ready:
-	case err := <-ended:
-		ended <- err
-		tb.Fatalf("the peer %s did not start: %v", p.id, err)
+	case <-ended:
+		tb.Fatalf("the peer %s did not start: %v", p.id, why)
 	case <-time.After(startsWithin):
 		tb.Fatalf("the peer %s did not start within %s", p.id, startsWithin)
 	}

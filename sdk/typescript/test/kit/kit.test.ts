@@ -183,7 +183,7 @@ const story: Story = [
 
 /** What is otherwise when an agent that does something plays the story. */
 async function played(server: Server, handler: Handler, matches?: PlayOptions["matches"]): Promise<string[]> {
-  const agent = new Agent({ id: "data-agent", logger: { info() {}, warn() {}, error() {} }, ...server.options });
+  const agent = new Agent({ id: "data-agent", logger: { debug() {}, info() {}, warn() {}, error() {} }, ...server.options });
   agent.onMessage(handler);
   const { differences } = await play(story, { agent, server, matches });
   return differences.map(({ kind, text }) => `${kind}: ${text}`);
