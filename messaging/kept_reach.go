@@ -182,11 +182,13 @@ func (k *keptReach) look(ctx context.Context) error {
 	return err
 }
 
-// refresh asks for a whole reading at the next look.
+// refresh asks for a whole reading at the next look. What that reading tells the other watches, no wake-up need have told them, and
+// LookForMissed finds nothing that is not read by then. So refresh wakes them.
 func (k *keptReach) refresh() {
 	k.mutex.Lock()
-	defer k.mutex.Unlock()
 	k.asked++
+	k.mutex.Unlock()
+	k.group.Rouse()
 }
 
 // movedIn returns the intents whose topics are among these, with true for those that have begun to reach the agent in some way. known is

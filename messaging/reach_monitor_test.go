@@ -73,6 +73,22 @@ func TestWhatNoWakeUpToldOfIsFound(t *testing.T) {
 	})
 }
 
+// What one watch reads because the agent's record has changed is known from then on, so LookForMissed does not find it for the others.
+func TestWhatOneWatchHasReadWakesTheOthers(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		talk := h.open(t)
+		h.asks(t, "ann", talk, "bob")
+		bob, reading := h.deaf(t, "bob"), h.deaf(t, "bob")
+		h.asks(t, "ann", talk, "bob")
+		_, _ = reading.reach.group.Noted() // as if this wake-up had been lost
+		wasWoken(bob.listener)
+		reading.Refresh()
+		look(t, reading.Watch)
+		require.True(t, wasWoken(bob.listener))
+		require.Contains(t, look(t, bob.Watch).Intents, h.key(t, talk).IntentNo)
+	})
+}
+
 // A change that is committed after a look may have been decided before it.
 func TestWhatWasCommittedLateIsFound(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {

@@ -57,6 +57,15 @@ func (g *Group) Wake(topic any) {
 	g.give(topic, nil)
 }
 
+// Rouse wakes the members, and notes nothing.
+func (g *Group) Rouse() {
+	g.listener.hub.mutex.Lock()
+	defer g.listener.hub.mutex.Unlock()
+	for member := range g.members {
+		member.rouse(nil)
+	}
+}
+
 // give notes a topic, and wakes the members with what was stored. The hub's mutex is held.
 func (g *Group) give(topic any, stored *Handover) {
 	g.noted.add(topic)
