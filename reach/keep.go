@@ -117,7 +117,8 @@ func (h *Here) gather(now time.Time) news {
 		path := entry.paths[key.kind]
 		n.opened = append(n.opened, row{key, path.since, path.beat, path.asked > 0})
 	}
-	n.lives = h.open > 0 && now.Sub(h.seenAt).Abs() >= liveEvery
+	// With new paths, too, because a restored database may not know this replica.
+	n.lives = h.open > 0 && (len(n.opened) > 0 || now.Sub(h.seenAt).Abs() >= liveEvery)
 	n.sweeps = now.Sub(h.sweptAt).Abs() >= sweepEvery
 	n.sort()
 	return n

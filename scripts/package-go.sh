@@ -28,7 +28,7 @@ cp sdk/go/internal/pace/*.go "$stage/sdk/go/internal/pace"
 cp sdk/go/openintenttest/*.go "$stage/sdk/go/openintenttest"
 cp gen/openintent/v1/*.go "$stage/gen/openintent/v1"
 # The gateway belongs to the server, and the tests need dependencies that users do not.
-rm "$stage"/gen/openintent/v1/*.pb.gw.go "$stage"/sdk/go/*_test.go "$stage"/sdk/go/opentelemetry/*_test.go "$stage"/sdk/go/internal/pace/*_test.go "$stage"/sdk/go/openintenttest/*_test.go
+rm "$stage"/gen/openintent/v1/*.pb.gw.go "$stage"/sdk/go/*_test.go "$stage"/sdk/go/opentelemetry/*_test.go "$stage"/sdk/go/internal/pace/*_test.go
 
 # Of the repository's requirements, only those of these packages stay, with their versions.
 cp go.mod go.sum "$stage"
