@@ -27,6 +27,8 @@ type Config struct {
 	Logger *slog.Logger
 	// LookAgain is how long a call that waits goes at most without a look and a sign of life. It is 5 seconds when zero.
 	LookAgain time.Duration
+	// ClockEndsWaits is true on a server whose clock a test moves. Elsewhere a clock that is set must not end what waits.
+	ClockEndsWaits bool
 }
 
 // Service is the room of leases. Make it with New.
@@ -39,6 +41,8 @@ type Service struct {
 	messaging *messaging.Service
 	logger    *slog.Logger
 	lookAgain time.Duration
+	// clockEndsWaits is true if a wait also ends when the clock shows that its time is over.
+	clockEndsWaits bool
 }
 
 const defaultLookAgain = 5 * time.Second
@@ -53,7 +57,7 @@ func New(cfg Config) *Service {
 	}
 	s := &Service{
 		db: cfg.DB, intents: cfg.Intents, tasks: cfg.Tasks, messaging: cfg.Messaging,
-		logger: cfg.Logger, lookAgain: cfg.LookAgain,
+		logger: cfg.Logger, lookAgain: cfg.LookAgain, clockEndsWaits: cfg.ClockEndsWaits,
 	}
 	cfg.Intents.OnSuspending(pause)
 	cfg.Intents.OnResumed(resume)

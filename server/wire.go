@@ -119,6 +119,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 	})
 	r.leases = leases.New(leases.Config{
 		DB: db, Intents: r.intents, Tasks: r.tasks, Messaging: r.messaging, Logger: logger, LookAgain: cfg.waitersLookAgain(),
+		ClockEndsWaits: cfg.TestClock,
 	})
 	r.search = search.New(search.Config{
 		DB: db, Intents: r.intents, Channels: r.channels, Messaging: r.messaging, Off: !cfg.Search, Logger: logger,
