@@ -53,7 +53,7 @@ func TestWhoReadsInALiveSessionIsNotTold(t *testing.T) {
 		leave()
 		require.Eventually(t, func() bool {
 			h.clock.Advance(time.Second)
-			return h.posts.countOf("alice") == 1
+			return h.posts.countOf("alice") >= 1 // the clock may be ten minutes on by then
 		}, harness.Patience, tick)
 	})
 }

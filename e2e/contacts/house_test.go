@@ -113,7 +113,10 @@ func (h *house) told(t *testing.T) int {
 		before := h.posts.countOf(other)
 		h.ask(t, other)
 		h.clock.Advance(time.Minute + time.Second)
-		require.Eventually(t, func() bool { return h.posts.countOf(other) > before }, harness.Patience, tick)
+		require.Eventually(t, func() bool {
+			h.clock.Advance(4 * tick) // what fails on a busy machine is tried again after a while
+			return h.posts.countOf(other) > before
+		}, harness.Patience, tick)
 	}
 	return h.posts.countOf("alice")
 }
