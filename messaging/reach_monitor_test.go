@@ -73,7 +73,8 @@ func TestWhatNoWakeUpToldOfIsFound(t *testing.T) {
 	})
 }
 
-// What one watch reads because the agent's record has changed is known from then on, so LookForMissed does not find it for the others.
+// When the agent's record has changed, one watch has everything read anew. LookForMissed does not find that for the other watches, so they
+// are woken.
 func TestWhatOneWatchHasReadWakesTheOthers(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		talk := h.open(t)

@@ -98,7 +98,7 @@ func TestAStoryIsPlayed(t *testing.T) {
 	}
 }
 
-// What woke the agent in the record and does not wake it here is a difference, and so is the reverse.
+// A message that woke the agent in the record and does not wake it here is a difference. So is one that wakes it only here.
 func TestAStorySaysWhoWasWoken(t *testing.T) {
 	file := written(t)
 	server := start(t)

@@ -80,7 +80,7 @@ func TestALeaseLivesWithItsHolder(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Whoever waits for a lease has it as soon as time has ended the lease before.
+// An agent that waits for a lease gets it as soon as the earlier lease has run out.
 func TestAWaitForALeaseEndsWithTheLease(t *testing.T) {
 	server := start(t)
 	holder, next := server.Client("holder"), server.Client("next")
@@ -140,7 +140,7 @@ func TestADigestComes(t *testing.T) {
 	require.Equal(t, 3, (<-digests).MessageCount)
 }
 
-// What is owed comes back three times, and then others are told, each once.
+// An agent is reminded three times of what it owes. Then the others are told, each once.
 func TestAnObligationReturns(t *testing.T) {
 	server := start(t)
 	debtor := server.Peer("debtor", "").StaysSilent()

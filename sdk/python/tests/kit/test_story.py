@@ -37,7 +37,7 @@ class DataAgent(AgentBase):
 
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A conversation of which the program has written the story."""
+    """A story that the program has written of a conversation."""
     file = tmp_path_factory.mktemp("stories") / "story.jsonl"
     with run_server() as server:
         intent = server.client().intents.open("Choose a schema")

@@ -96,7 +96,7 @@ class Serving {
     for (let waits = first; ; ) {
       await this.#look(showing, Math.min(waits?.seconds ?? lookSeconds, lookSeconds));
       if (this.#left) {
-        return; // What it has taken comes again.
+        return; // The messages that it has taken come again.
       }
       if (showing.messages.length === 0 && waits === undefined) {
         continue;

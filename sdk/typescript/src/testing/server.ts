@@ -113,7 +113,7 @@ export class Server {
     const begun = Date.now();
     for (let before = "", since = begun; ; await turn(10)) {
       if (this.#clock !== undefined) {
-        await this.now(); // Whoever waits has looked.
+        await this.now(); // Everyone who waits looks before this returns.
       }
       const all: any[] = await this.call("GET", "/v1/subscriptions?limit=1000");
       const state = JSON.stringify(all.map((one) => [one.id, one.last_number, one.acknowledged_through]));
@@ -164,7 +164,7 @@ export class Server {
   /** Whether an agent has something that it has not acknowledged. */
   async isAtWork(agentId: string): Promise<boolean> {
     if (this.#clock !== undefined) {
-      await this.now(); // Whoever waits has looked.
+      await this.now(); // Everyone who waits looks before this returns.
     }
     const all: any[] = await this.call("GET", `/v1/subscriptions?limit=1000&subscriber_id=${encodeURIComponent(agentId)}`);
     return all.some((one) => one.outstanding_count > 0) && (await this.#lives(agentId));
