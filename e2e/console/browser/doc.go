@@ -7,7 +7,7 @@
 // answers that get lost, undone and hurried redrives, two people who claim at once, and words that were written to break a page. At last a page of
 // another origin tries whatever a browser allows against somebody who is signed in.
 //
-// Whoever plants a fault in the console's sources finds out which script notices it by building them into a folder (`scripts/generate-console.sh
-// --into FOLDER`) and naming the folder in OPENINTENT_TEST_PAGES. tools/faults does that with the faults of its list (`make faults
+// To plant a fault in the console's sources, build them into a folder (`scripts/generate-console.sh --into FOLDER`) and name the folder in
+// OPENINTENT_TEST_PAGES: the scripts then look at those pages. tools/faults does that with the faults of its list (`make faults
 // ROOMS=console-pages`).
 package browser
