@@ -70,7 +70,7 @@ func (l *look) administered() ([]int64, error) {
 
 // livingIntents reads the heads of the intents in which something may reach the caller, but for those that have ended.
 func (l *look) livingIntents() (heads intents.Heads, spoken map[int64]bool, err error) {
-	reached, statements := reading.PrepareReach(l.tx, l.by.Agent, "")
+	reached, statements := reading.PrepareCatchment(l.tx, l.by.Agent, "")
 	if err := l.tx.Pipeline(statements...); err != nil {
 		return nil, nil, err
 	}

@@ -70,7 +70,7 @@ func TestTakingPart(t *testing.T) {
 		takesPart := func(channelID, agent string, departedAt time.Time) (part bool) {
 			key := h.key(t, channelID)
 			require.NoError(t, h.db.Read(context.Background(), func(tx *database.Tx) error {
-				reached, statements := reading.PrepareReach(tx, agent, "judge")
+				reached, statements := reading.PrepareCatchment(tx, agent, "judge")
 				if err := tx.Pipeline(statements...); err != nil {
 					return err
 				}

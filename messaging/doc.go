@@ -44,21 +44,21 @@
 // # Watches
 //
 // A watch waits for what reaches an agent (feed_watch.go). The inbox's goroutine has one, and so have the fetches, streams and webhooks of the
-// room above. On each replica, all watches of an agent share its kept reach (kept_reach.go): it says which intents reach the agent, and how far
+// room above. On each replica, all watches of an agent share its kept catchment (kept_catchment.go): it says which intents reach the agent, and how far
 // each of them has come. They also share a group of listeners (package wake). After a wake-up, the first watch that looks reads for all of them:
 //
-//	hub ──which intents?──> kept reach ──how far? for the agent?──┬──> moves of a watch
-//	                                                              └──> moves of another one
+//	hub ──which intents?──> kept catchment ──how far? for the agent?──┬──> moves of a watch
+//	                                                                  └──> moves of another one
 //
 // The moves of a watch are the intents in which something may have happened since its latest look. An intent in which others talk to each other
-// becomes a move only after very many messages (kept_reach_news.go). So such talk costs a few statements for all watches of the agent on a
+// becomes a move only after very many messages (kept_catchment_news.go). So such talk costs a few statements for all watches of the agent on a
 // replica, and the watches that it wakes have nothing to do. A watch with very many moves looks at everything. The last watch that closes
-// removes the kept reach.
+// removes the kept catchment.
 //
-// The reach is read as a whole at first and when the agent's record changes. A wake-up tells which intent begins to reach an agent, so that the
-// reach grows without that. Whatever it says about an intent is as old as the last wake-up; nothing is decided by it but what to read.
+// The catchment is read as a whole at first and when the agent's record changes. A wake-up tells which intent begins to reach an agent, so that the
+// catchment grows without that. Whatever it says about an intent is as old as the last wake-up; nothing is decided by it but what to read.
 //
-// Wake-ups can be lost. Now and then each replica looks once for all its watches (reach_monitor.go). It reads the heads that changed since the
+// Wake-ups can be lost. Now and then each replica looks once for all its watches (missed_wakeups.go). It reads the heads that changed since the
 // last time, and wakes the watches of the agents of which such a head is kept in another state, and those that such an intent has begun to
 // reach. It also reads the agents' records. So an idle watch costs its agent's key in each look, and a changed head is read once for all.
 //

@@ -94,7 +94,7 @@ type feedView struct {
 	feed Feed
 	// takesPart tells, for a feed that reaches, whether messages to everyone reach the reader.
 	takesPart bool
-	part      reading.Reach
+	part      reading.Catchment
 	// ended is true when the feed's channel is closed or deleted.
 	ended bool
 	// readAt is the clock's time just before this was read, or when a commit that was handed over was known.
@@ -106,7 +106,7 @@ func (s *Service) view(tx *database.Tx, feed Feed, r reading.LogQuery) (*feedVie
 	view := &feedView{feed: feed, readAt: tx.Now()}
 	var further []database.Statement
 	if feed.Reaching {
-		view.part, further = reading.PrepareReachIn(feed.IntentNo, feed.By.Agent)
+		view.part, further = reading.PrepareCatchmentIn(feed.IntentNo, feed.By.Agent)
 	}
 	var err error
 	if view.LogPage, err = s.reader.ReadLog(tx, r, []string{feed.By.Agent}, further...); err != nil {

@@ -17,7 +17,7 @@ const keptEntries = 8
 type FeedEnd struct {
 	head     intents.Head
 	presence agents.Presence
-	part     reading.Reach
+	part     reading.Catchment
 	// view is what is handed over as the reader sees it, with the rules of the head's epoch as far as they are known, which never change.
 	// entries is memory for a page. Both serve for one handover after the other.
 	view    *feedView

@@ -30,12 +30,12 @@ type Watch struct {
 	intentNo int64
 	listener *wake.Listener
 
-	// reach is what is kept of the agent, for a watch of everything that reaches it, and moves is what the watch has not looked at. The
-	// mutex of reach guards moves.
-	reach *keptReach
-	moves Moves
+	// catchment is what is kept of the agent, for a watch of everything that reaches it, and moves is what the watch has not looked at. The
+	// mutex of catchment guards moves.
+	catchment *keptCatchment
+	moves     Moves
 
-	// seen is the state of the only intent that was last seen. The mutex of keptReaches guards it.
+	// seen is the state of the only intent that was last seen. The mutex of keptCatchments guards it.
 	seen intents.State
 }
 
@@ -89,11 +89,11 @@ func (m *Moves) add(count int) {
 func (s *Service) Watch(watched Watched) *Watch {
 	w := &Watch{service: s, agent: watched.Agent, intentNo: watched.IntentNo, listener: s.listenerOf(watched)}
 	if watched.IntentNo == 0 {
-		s.reaches.join(w)
+		s.catchments.join(w)
 		return w
 	}
 	w.listener.Also(wake.AgentTopic(w.agent), wake.FeedTopic(w.intentNo), wake.IntentTopic(w.intentNo))
-	s.reaches.joinNarrow(w)
+	s.catchments.joinNarrow(w)
 	return w
 }
 
@@ -127,7 +127,7 @@ func (w *Watch) Take() (given []*wake.Handover, look bool) { return w.listener.T
 // Look says in which intents something may have happened since the latest look. All watches of an agent share the reading that finds it
 // out. Whatever is stored after that reading wakes the watch. A watch of one intent finds nothing out; its caller reads that intent.
 func (w *Watch) Look(ctx context.Context) (Moves, error) {
-	k := w.reach
+	k := w.catchment
 	if w.listener.Stirred(); k == nil {
 		return Moves{}, nil
 	}
@@ -144,7 +144,7 @@ func (w *Watch) Look(ctx context.Context) (Moves, error) {
 // Worth reports whether a look is worth it after a wake-up. It is not if nothing has happened since the latest look but what others have
 // said to each other.
 func (w *Watch) Worth(ctx context.Context) (bool, error) {
-	k := w.reach
+	k := w.catchment
 	if k == nil || w.listener.Stirred() {
 		return true, nil
 	}
@@ -158,19 +158,19 @@ func (w *Watch) Worth(ctx context.Context) (bool, error) {
 
 // After returns up to so many of the intents that reach the agent, as they were when somebody last looked: those with the lowest numbers
 // above a given one.
-func (w *Watch) After(intentNo int64, most int) []int64 { return w.reach.after(intentNo, most) }
+func (w *Watch) After(intentNo int64, most int) []int64 { return w.catchment.after(intentNo, most) }
 
 // Refresh makes the next look read everything that is kept of the agent, because the caller has seen that something else is stored.
 func (w *Watch) Refresh() {
-	if w.reach != nil {
-		w.reach.refresh()
+	if w.catchment != nil {
+		w.catchment.refresh()
 	}
 }
 
 // Saw notes the state in which the caller has seen the only intent. Then LookForMissed wakes the watch when the intent has another state.
 func (w *Watch) Saw(state intents.State) {
-	w.service.reaches.mutex.Lock()
-	defer w.service.reaches.mutex.Unlock()
+	w.service.catchments.mutex.Lock()
+	defer w.service.catchments.mutex.Unlock()
 	w.seen = state
 }
 
@@ -187,7 +187,7 @@ func (w *Watch) Wake() { w.listener.Signal() }
 // Close ends the watch.
 func (w *Watch) Close() {
 	w.listener.Close()
-	w.service.reaches.leave(w)
+	w.service.catchments.leave(w)
 }
 
 // presenceOf reads an agent's record.

@@ -70,8 +70,8 @@ func TestWatchesWakeForWhatMayReachAnAgent(t *testing.T) {
 		h.say(t, "alice", two, "c")
 		require.False(t, wasWoken(w.listener))
 		require.False(t, h.listensFor(wake.FeedTopic(oneNo)) || h.listensFor(wake.FeedTopic(twoNo)) || h.listensFor(wake.AgentTopic("bob")))
-		require.Empty(t, h.messaging.reaches.of)
-		require.Empty(t, h.messaging.reaches.byGroup)
+		require.Empty(t, h.messaging.catchments.of)
+		require.Empty(t, h.messaging.catchments.byGroup)
 	})
 }
 
@@ -87,7 +87,7 @@ func TestWatchesOfAnAgentShareAReading(t *testing.T) {
 		}
 		often, seldom := h.messaging.Watch(Watched{Agent: "bob"}), h.messaging.Watch(Watched{Agent: "bob"})
 		defer often.Close()
-		require.Len(t, h.messaging.reaches.of, 1)
+		require.Len(t, h.messaging.catchments.of, 1)
 		require.Empty(t, h.messaging.hub.GroupsOf(wake.FeedTopic(no[0])))
 		look(t, often)
 		require.Len(t, h.messaging.hub.GroupsOf(wake.FeedTopic(no[0])), 1)
@@ -103,7 +103,7 @@ func TestWatchesOfAnAgentShareAReading(t *testing.T) {
 		require.Equal(t, map[int64]Move{no[0]: {Since: 2, Addressed: true}, no[1]: {Since: 2, Addressed: true}}, moves.Intents)
 		require.Zero(t, counts.statements.Load(), "it was read before")
 		seldom.Close()
-		require.Len(t, h.messaging.reaches.of, 1)
+		require.Len(t, h.messaging.catchments.of, 1)
 		h.say(t, "alice", channels[1], "d")
 		require.Equal(t, map[int64]Move{no[1]: {Since: 3, Addressed: true}}, look(t, often).Intents)
 	}, countingReads)
@@ -122,7 +122,7 @@ func TestAWatchForgetsWhatNoLongerReachesTheAgent(t *testing.T) {
 		no := h.key(t, h.asks(t, "alice", h.open(t), "bob").GetChannelId()).IntentNo
 		require.Len(t, look(t, w).Intents, 1)
 		require.True(t, h.listensFor(wake.FeedTopic(no)))
-		require.Empty(t, w.reach.heard)
+		require.Empty(t, w.catchment.heard)
 	})
 }
 
@@ -221,7 +221,7 @@ func TestWatchesAreNotToldOfLittle(t *testing.T) {
 		require.True(t, isWorth(), "it has not looked yet")
 		look(t, w)
 		require.False(t, isWorth())
-		through := w.reach.intents[no].lastPosition
+		through := w.catchment.intents[no].lastPosition
 		for what, happens := range map[string]func(){
 			"a message":         func() { h.asks(t, "alice", id, "carol") },
 			"one to a role":     func() { h.asks(t, "alice", id, "role:judge") },
@@ -232,7 +232,7 @@ func TestWatchesAreNotToldOfLittle(t *testing.T) {
 			happens()
 			require.False(t, isWorth(), what)
 		}
-		require.Equal(t, through+3, w.reach.intents[no].lastPosition)
+		require.Equal(t, through+3, w.catchment.intents[no].lastPosition)
 		require.Empty(t, look(t, w).Intents)
 		for what, happens := range map[string]func(){
 			"a message":       func() { h.asks(t, "alice", id, "bob") },
@@ -254,12 +254,12 @@ func TestWatchesAreNotToldOfLittle(t *testing.T) {
 			look(t, w)
 			require.False(t, isWorth(), what)
 		}
-		through = w.reach.intents[no].lastPosition
+		through = w.catchment.intents[no].lastPosition
 		for !isWorth() {
 			h.asks(t, "alice", id, "carol")
 		}
 		require.Equal(t, map[int64]Move{no: {Since: through}}, look(t, w).Intents)
-		require.Equal(t, through+quietSpan, w.reach.intents[no].lastPosition)
+		require.Equal(t, through+quietSpan, w.catchment.intents[no].lastPosition)
 	})
 }
 

@@ -7,11 +7,11 @@ import (
 	"openintent/messaging/reading"
 )
 
-// inboxSources are from where something may wait in an inbox, as one snapshot has it: the agent's record and reach, and the heads of those
+// inboxSources are from where something may wait in an inbox, as one snapshot has it: the agent's record and catchment, and the heads of those
 // of the intents that reach it that keep messages or may still get some.
 type inboxSources struct {
 	presence agents.Presence
-	reached  reading.Reach
+	reached  reading.Catchment
 	heads    intents.Heads
 }
 
@@ -21,7 +21,7 @@ func (s *Service) inboxSources(tx *database.Tx, agent string) (found inboxSource
 		return found, err
 	}
 	var statements []database.Statement
-	found.reached, statements = reading.PrepareReach(tx, agent, found.presence.Role())
+	found.reached, statements = reading.PrepareCatchment(tx, agent, found.presence.Role())
 	if err := tx.Pipeline(statements...); err != nil {
 		return found, err
 	}

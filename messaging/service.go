@@ -98,12 +98,12 @@ type Service struct {
 	writer *writing.Writer
 	tails  *following.Tails
 	offers *offers
-	// inboxes are those for which calls wait here. reaches are what is kept of the agents that something here watches, and looking looks
+	// inboxes are those for which calls wait here. catchments are what is kept of the agents that something here watches, and looking looks
 	// for what wake-ups did not tell them.
-	inboxes *inboxWatches
-	reaches *keptReaches
-	looking *loop.Loop
-	piles   *piles
+	inboxes    *inboxWatches
+	catchments *keptCatchments
+	looking    *loop.Loop
+	piles      *piles
 
 	followAgent AgentFollower
 	// here is told what models saw, and knows who can be reached; nil when nobody wants to know.
@@ -148,7 +148,7 @@ func New(cfg Config) *Service {
 		s.here.Telling(func(news string) { s.hub.Tell(news) })
 	}
 	s.inboxes = &inboxWatches{service: s, of: make(map[string]*inboxWatch)}
-	s.reaches = newKeptReaches(s)
+	s.catchments = newKeptCatchments(s)
 	s.looking = loop.New("look for what no wake-up announced", s.lookAgain, s.logger, s.LookForMissed)
 	losses := newLossLog(s.logger, s.db.Now, cfg.ObserveLoss)
 	s.writer = writing.New(writing.Config{

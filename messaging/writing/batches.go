@@ -61,7 +61,7 @@ func (b *messageBatch) statements(tx *database.Tx) []database.Statement {
 		{Name: "created_at", Values: b.createdAt},
 		{Name: "expires_at", Values: b.expiresAt},
 	}
-	if b.conversations.reach(len(b.id)) {
+	if b.conversations.fillUpTo(len(b.id)) {
 		columns = append(columns,
 			database.Column{Name: "thread_position", Values: b.conversations.threadPosition},
 			database.Column{Name: "thread_id", Values: b.conversations.threadID},
@@ -94,8 +94,8 @@ func (b *conversationBatch) add(before int, c *message.Conversation) {
 	b.threadID = append(b.threadID, optional.Text(c.ThreadID))
 }
 
-// reach adds the rows of the messages after the last one that carries something. It returns false when none does.
-func (b *conversationBatch) reach(messages int) bool {
+// fillUpTo adds the rows of the messages after the last one that carries something. It reports whether any does.
+func (b *conversationBatch) fillUpTo(messages int) bool {
 	if len(b.conversation) == 0 {
 		return false
 	}

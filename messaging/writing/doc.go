@@ -18,9 +18,17 @@
 // change without its intent's head, which is compared under the lock. It may be an agent's record, which is compared after the
 // head. Or it is an idempotency key, which the table keeps unique. If anything is different, the database refuses the
 // transaction, nothing is stored, and the writer reads and decides the batch as in the first picture. It does the same for a
-// batch with a refusal, a channel given by its name, a parent, a task, a document, an obligation or names in a text
-// (conversation_read.go), an addressee that refuses others of which the writer does not know whether the sender is one (refused.go), a request that takes an exact number of answers, an audience in doubt, a request or a broadcast in a place of which the writer does not know what counts (conversation_brake_read.go), or a brake that must be told, and
-// after a commit of unknown outcome. Both ways decide deadlines by the same rule (intents.Head.At). When another replica has moved a
+// batch with
+//
+//   - a refusal;
+//   - a channel given by its name, a parent, a task, a document, an obligation, or names in a text (conversation_read.go);
+//   - an addressee that refuses others, while the writer does not know whether the sender is one of them (refused.go);
+//   - a request that takes an exact number of answers, or an audience in doubt;
+//   - a request or a broadcast in a place of which the writer does not know what counts (conversation_brake_read.go);
+//   - a brake that must be told;
+//   - a commit before it whose outcome is unknown.
+//
+// Both ways decide deadlines by the same rule (intents.Head.At). When another replica has moved a
 // head in between, the writer does not guess about that head until it has found it unmoved.
 //
 // A refused draft affects no other. A sender hears of its message only after the commit. Messages get their place under the
@@ -53,9 +61,9 @@
 // # The brake on a crowd
 //
 // What agents do to each other in one place is counted, too (messaging/loopbrake, conversation_brake.go): a request or a broadcast that is one
-// too many is refused. Each request and each broadcast of an agent is marked in its row, and so is each message of a person. So the writer reads what counts in a place
-// from ranges of one index, when it first writes a request there and after another replica has moved the head. Else it counts in
-// memory. Other messages ask nothing.
+// too many is refused. Each request and each broadcast of an agent is marked in its row, and so is each message of a person. So the writer reads
+// what counts in a place from ranges of one index, when it first writes a request there and after another replica has moved the head. Else it
+// counts in memory. Other messages ask nothing.
 //
 // # Failure
 //

@@ -216,7 +216,7 @@ func (b *keyBatch) statements(tx *database.Tx) []database.Statement {
 		{Name: "target", Values: b.target},
 		{Name: "created_at", Values: b.createdAt},
 	}
-	if b.conversations.reach(len(b.key)) {
+	if b.conversations.fillUpTo(len(b.key)) {
 		columns = append(columns, database.Column{Name: "conversation", Values: b.conversations.conversation})
 	}
 	return tx.Insert("idempotency_keys", columns...)

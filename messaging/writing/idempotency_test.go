@@ -53,7 +53,7 @@ func TestEachKeyKeepsItsOwnConversation(t *testing.T) {
 		b.add(d, &message.Message{CreatedAt: someTime, Conversation: c})
 	}
 	b.add(d, &message.Message{CreatedAt: someTime})
-	require.True(t, b.conversations.reach(len(b.key)))
+	require.True(t, b.conversations.fillUpTo(len(b.key)))
 	require.Equal(t, [][]byte{nil, nil, column, nil, column, nil}, b.conversations.conversation)
 }
 

@@ -18,28 +18,28 @@ import (
 // maxMoves bounds what is noted for one watch. A watch that has more to look at looks at everything.
 const maxMoves = 256
 
-// keptReaches are the agents that something here watches. Of each of them this replica keeps once which intents reach the agent, and how
+// keptCatchments are the agents that something here watches. Of each of them this replica keeps once which intents reach the agent, and how
 // far these have come, for all calls that wait for the agent and all its streams. So a further watch costs the same, however many intents
 // reach its agent, and what happens in an intent is read once.
-type keptReaches struct {
+type keptCatchments struct {
 	service *Service
 
-	// mutex comes before the mutex of a keptReach.
+	// mutex comes before the mutex of a keptCatchment.
 	mutex   sync.Mutex
-	of      map[string]*keptReach
-	byGroup map[*wake.Group]*keptReach
+	of      map[string]*keptCatchment
+	byGroup map[*wake.Group]*keptCatchment
 	// narrow are the watches of a single intent, by intent.
 	narrow map[int64]map[*Watch]struct{}
 	missed missed
 }
 
-// keptReach is where something reaches one agent.
+// keptCatchment is where something reaches one agent.
 //
 //	wake-ups ──> group ──wakes──> watches ──look──┐
 //	               └── topics ──> one reading <───┘──> which intents have moved, for each watch
 //
 // The group listens for everything in it before that is read, so whatever is committed after the reading wakes it.
-type keptReach struct {
+type keptCatchment struct {
 	agent   string
 	service *Service
 	group   *wake.Group
@@ -74,60 +74,60 @@ type ruling struct {
 	listedAt int64
 }
 
-func newKeptReaches(s *Service) *keptReaches {
-	return &keptReaches{
-		service: s, of: make(map[string]*keptReach), byGroup: make(map[*wake.Group]*keptReach), narrow: make(map[int64]map[*Watch]struct{}),
+func newKeptCatchments(s *Service) *keptCatchments {
+	return &keptCatchments{
+		service: s, of: make(map[string]*keptCatchment), byGroup: make(map[*wake.Group]*keptCatchment), narrow: make(map[int64]map[*Watch]struct{}),
 	}
 }
 
 // join adds a watch of everything that reaches its agent.
-func (r *keptReaches) join(w *Watch) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	r.missed.begin(r)
-	k := r.of[w.agent]
+func (c *keptCatchments) join(w *Watch) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.missed.begin(c)
+	k := c.of[w.agent]
 	if k == nil {
-		k = &keptReach{
-			agent: w.agent, service: r.service, reading: make(chan struct{}, 1), watches: make(map[*Watch]struct{}), asked: 1,
+		k = &keptCatchment{
+			agent: w.agent, service: c.service, reading: make(chan struct{}, 1), watches: make(map[*Watch]struct{}), asked: 1,
 			heard: make(map[int64]struct{}),
-			group: r.service.hub.NewGroup(wake.AgentTopic(w.agent), wake.AudienceTopic(w.agent)),
+			group: c.service.hub.NewGroup(wake.AgentTopic(w.agent), wake.AudienceTopic(w.agent)),
 		}
-		r.of[w.agent], r.byGroup[k.group] = k, k
+		c.of[w.agent], c.byGroup[k.group] = k, k
 	}
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	w.reach, w.moves.All = k, true
+	w.catchment, w.moves.All = k, true
 	k.watches[w] = struct{}{}
 	k.group.Join(w.listener)
 }
 
 // joinNarrow adds a watch of one intent.
-func (r *keptReaches) joinNarrow(w *Watch) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	r.missed.begin(r)
-	if r.narrow[w.intentNo] == nil {
-		r.narrow[w.intentNo] = make(map[*Watch]struct{})
+func (c *keptCatchments) joinNarrow(w *Watch) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.missed.begin(c)
+	if c.narrow[w.intentNo] == nil {
+		c.narrow[w.intentNo] = make(map[*Watch]struct{})
 	}
-	r.narrow[w.intentNo][w] = struct{}{}
+	c.narrow[w.intentNo][w] = struct{}{}
 }
 
 // leave removes a watch. When the last one of an agent leaves, nothing is kept of where the agent is reached.
-func (r *keptReaches) leave(w *Watch) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	if delete(r.narrow[w.intentNo], w); len(r.narrow[w.intentNo]) == 0 {
-		delete(r.narrow, w.intentNo)
+func (c *keptCatchments) leave(w *Watch) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if delete(c.narrow[w.intentNo], w); len(c.narrow[w.intentNo]) == 0 {
+		delete(c.narrow, w.intentNo)
 	}
-	if k := w.reach; k != nil && k.drop(w) {
-		delete(r.of, k.agent)
-		delete(r.byGroup, k.group)
+	if k := w.catchment; k != nil && k.drop(w) {
+		delete(c.of, k.agent)
+		delete(c.byGroup, k.group)
 		k.group.Close()
 	}
 }
 
 // drop removes a watch, and reports whether it was the last one.
-func (k *keptReach) drop(w *Watch) (last bool) {
+func (k *keptCatchment) drop(w *Watch) (last bool) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	if k.closed {
@@ -139,7 +139,7 @@ func (k *keptReach) drop(w *Watch) (last bool) {
 }
 
 // look brings what is kept up to date. One watch reads at a time; the others then find that nothing is left to read.
-func (k *keptReach) look(ctx context.Context) error {
+func (k *keptCatchment) look(ctx context.Context) error {
 	select {
 	case k.reading <- struct{}{}:
 	case <-ctx.Done():
@@ -184,7 +184,7 @@ func (k *keptReach) look(ctx context.Context) error {
 
 // refresh asks for a whole reading at the next look. What that reading tells the other watches, no wake-up need have told them, and
 // LookForMissed finds nothing that is not read by then. So refresh wakes them.
-func (k *keptReach) refresh() {
+func (k *keptCatchment) refresh() {
 	k.mutex.Lock()
 	k.asked++
 	k.mutex.Unlock()
@@ -194,7 +194,7 @@ func (k *keptReach) refresh() {
 // movedIn returns the intents whose topics are among these, with true for those that have begun to reach the agent in some way. known is
 // false if another topic is, by which any further intent may reach the agent. The agent's own topic says only that its record may have
 // changed, which every reading shows.
-func (k *keptReach) movedIn(topics map[any]struct{}) (moved map[int64]bool, known bool) {
+func (k *keptCatchment) movedIn(topics map[any]struct{}) (moved map[int64]bool, known bool) {
 	moved = make(map[int64]bool)
 	for topic := range topics {
 		switch topic := topic.(type) {
@@ -218,7 +218,7 @@ func (k *keptReach) movedIn(topics map[any]struct{}) (moved map[int64]bool, know
 }
 
 // listenAlso listens for what moved and is not kept. A reading then keeps it, or a whole reading forgets it.
-func (k *keptReach) listenAlso(moved map[int64]bool) {
+func (k *keptCatchment) listenAlso(moved map[int64]bool) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	for no := range moved {
@@ -232,8 +232,8 @@ func (k *keptReach) listenAlso(moved map[int64]bool) {
 }
 
 // readMoved reads what has happened in a few intents, and from where those reach the agent that begin to. whole is true if only a whole
-// reading shows what has become of the reach.
-func (k *keptReach) readMoved(ctx context.Context, moved map[int64]bool) (whole bool, err error) {
+// reading shows what has become of the catchment.
+func (k *keptCatchment) readMoved(ctx context.Context, moved map[int64]bool) (whole bool, err error) {
 	var later map[int64]*laterState
 	var ends []LogEnd
 	var times EntryTimes
@@ -288,7 +288,7 @@ func (k *keptReach) readMoved(ctx context.Context, moved map[int64]bool) (whole 
 
 // forgetReplaced forgets the intents whose logs have lost what was read of them, and have grown as far again. It reports whether there are any.
 // The group still listens for them, and the next whole reading tells the watches of them as of intents that begin to reach the agent.
-func (k *keptReach) forgetReplaced(ends []LogEnd, times EntryTimes) (some bool) {
+func (k *keptCatchment) forgetReplaced(ends []LogEnd, times EntryTimes) (some bool) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	for _, end := range ends {
@@ -302,16 +302,16 @@ func (k *keptReach) forgetReplaced(ends []LogEnd, times EntryTimes) (some bool) 
 
 // readWhole reads everything, and listens for it. again is true if there was anything new to listen for: what was stored before it
 // listened has woken nobody, so it is read again.
-func (k *keptReach) readWhole(ctx context.Context) (again bool, err error) {
+func (k *keptCatchment) readWhole(ctx context.Context) (again bool, err error) {
 	var presence agents.Presence
-	var reached reading.Reach
+	var reached reading.Catchment
 	var states *[]intents.State
 	err = k.service.db.ReadFor(ctx, caller.ReaderOf(ctx, k.agent), func(tx *database.Tx) (err error) {
 		if presence, err = presenceOf(tx, k.agent); err != nil {
 			return err
 		}
 		var statements []database.Statement
-		reached, statements = reading.PrepareReach(tx, k.agent, presence.Role())
+		reached, statements = reading.PrepareCatchment(tx, k.agent, presence.Role())
 		if err := tx.Pipeline(statements...); err != nil {
 			return err
 		}
@@ -348,7 +348,7 @@ func (k *keptReach) readWhole(ctx context.Context) (again bool, err error) {
 
 // tell tells the watches what has happened in an intent, unless it is only a little that others have said to each other. It returns the
 // state that is kept. The mutex is held.
-func (k *keptReach) tell(no int64, before, now intentState, what news) intentState {
+func (k *keptCatchment) tell(no int64, before, now intentState, what news) intentState {
 	_, known := k.intents[no]
 	grown := now.lastPosition > before.lastPosition
 	lost := now.lastPosition < before.lastPosition || !grown && now.lastAt != before.lastAt // the database has lost commits, it seems
@@ -366,7 +366,7 @@ func (k *keptReach) tell(no int64, before, now intentState, what news) intentSta
 }
 
 // listen listens for everything that was read, and for nothing else. It reports whether there was anything new. The mutex is held.
-func (k *keptReach) listen(later map[int64]intentState, role string) (added bool) {
+func (k *keptCatchment) listen(later map[int64]intentState, role string) (added bool) {
 	var further, dropped []any
 	for no := range later {
 		_, heard := k.heard[no]
@@ -399,7 +399,7 @@ func (k *keptReach) listen(later map[int64]intentState, role string) (added bool
 }
 
 // after returns up to so many of the intents that reach the agent, those with the lowest numbers above a given one.
-func (k *keptReach) after(intentNo int64, most int) []int64 {
+func (k *keptCatchment) after(intentNo int64, most int) []int64 {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	at, found := slices.BinarySearch(k.order, intentNo)

@@ -28,7 +28,7 @@ func (h *house) deaf(t *testing.T, agent string) deaf {
 
 // isWoken reports whether LookForMissed wakes the watch. If so, the watch looks.
 func (d deaf) isWoken(t *testing.T) bool {
-	_, _ = d.reach.group.Noted() // as if these wake-ups had been lost
+	_, _ = d.catchment.group.Noted() // as if these wake-ups had been lost
 	wasWoken(d.listener)
 	require.NoError(t, d.h.messaging.LookForMissed(t.Context()))
 	woken := wasWoken(d.listener)
@@ -81,7 +81,7 @@ func TestWhatOneWatchHasReadWakesTheOthers(t *testing.T) {
 		h.asks(t, "ann", talk, "bob")
 		bob, reading := h.deaf(t, "bob"), h.deaf(t, "bob")
 		h.asks(t, "ann", talk, "bob")
-		_, _ = reading.reach.group.Noted() // as if this wake-up had been lost
+		_, _ = reading.catchment.group.Noted() // as if this wake-up had been lost
 		wasWoken(bob.listener)
 		reading.Refresh()
 		look(t, reading.Watch)
@@ -125,14 +125,14 @@ func TestAHeadThatWentBackIsFound(t *testing.T) {
 		h.asks(t, "ann", talk, "bob")
 		bob := h.deaf(t, "bob")
 		no := h.key(t, talk).IntentNo
-		kept := bob.reach.intents[no].lastPosition
+		kept := bob.catchment.intents[no].lastPosition
 		past := databasetest.Remember(t, h.db, "before")
 		h.clock.Advance(10 * commitLag)
 		h.asks(t, "ann", talk, "bob")
 		require.True(t, bob.isWoken(t))
 		require.False(t, bob.isWoken(t))
 		past.PutBack(t)
-		_, _ = bob.reach.group.Noted()
+		_, _ = bob.catchment.group.Noted()
 		require.NoError(t, h.messaging.LookForMissed(t.Context()))
 		require.True(t, wasWoken(bob.listener))
 		require.Equal(t, map[int64]Move{no: {Since: kept, Ruled: true}}, look(t, bob.Watch).Intents)
@@ -159,7 +159,7 @@ func TestALogThatWasReplacedIsFound(t *testing.T) {
 		for range 3 {
 			h.asks(t, "ann", talk, "zoe")
 		}
-		_, _ = bob.reach.group.Noted()
+		_, _ = bob.catchment.group.Noted()
 		require.NoError(t, h.messaging.LookForMissed(t.Context()))
 		require.True(t, wasWoken(bob.listener))
 		require.Equal(t, map[int64]Move{no: {Ruled: true, Addressed: true}}, look(t, bob.Watch).Intents)
@@ -200,6 +200,6 @@ func TestAWatchOfOneIntentMissesNothing(t *testing.T) {
 		w.Saw(state())
 		require.False(t, isWoken(), "it has seen everything")
 		w.Close()
-		require.Empty(t, h.messaging.reaches.narrow)
+		require.Empty(t, h.messaging.catchments.narrow)
 	})
 }

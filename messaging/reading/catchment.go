@@ -16,7 +16,7 @@ import (
 // that list it in a channel, where it has sent, or where it or its role was addressed. Pass no role for an agent that holds
 // none. Whether something does reach the agent is decided for each message. Intents that were purged are left out.
 func ReachingIntents(tx *database.Tx, agentID, roleID string) ([]int64, error) {
-	reached, statements := PrepareReach(tx, agentID, roleID)
+	reached, statements := PrepareCatchment(tx, agentID, roleID)
 	if err := tx.Pipeline(statements...); err != nil {
 		return nil, err
 	}
@@ -44,46 +44,46 @@ func ReachedBy(tx *database.Tx, intentNos, ruled []int64, reached func(intentNo 
 	return tx.Pipeline(statements...)
 }
 
-// Reach says where something may reach an agent, and what is known about that without reading the intents.
-type Reach struct {
+// Catchment says where something may reach an agent, and what is known about that without reading the intents.
+type Catchment struct {
 	naming *[]int64            // intents that have ever named the agent
 	Listed map[int64]time.Time // when a channel of the intent last began to list the agent
 	Spoken map[int64]bool      // intents where the agent or its role was addressed; true where the agent has sent
 }
 
-// PrepareReach returns the statements that read an agent's reach, and the Reach that they fill.
-func PrepareReach(tx *database.Tx, agentID, roleID string) (Reach, []database.Statement) {
-	r := Reach{Spoken: make(map[int64]bool)}
+// PrepareCatchment returns the statements that read an agent's catchment, and the Catchment that they fill.
+func PrepareCatchment(tx *database.Tx, agentID, roleID string) (Catchment, []database.Statement) {
+	c := Catchment{Spoken: make(map[int64]bool)}
 	var naming, listings database.Statement
-	naming, r.naming = intents.PrepareNaming(agentID)
-	listings, r.Listed = channels.PrepareListings(agentID)
+	naming, c.naming = intents.PrepareNaming(agentID)
+	listings, c.Listed = channels.PrepareListings(agentID)
 	names := []string{agentID}
 	if roleID != "" {
 		names = append(names, caller.RolePrefix+roleID)
 	}
 	in, argument := tx.In("name", names)
-	return r, []database.Statement{naming, listings, {
+	return c, []database.Statement{naming, listings, {
 		SQL:  "SELECT intent_no, sent FROM audiences WHERE " + in,
 		Args: []any{argument},
 		Scan: func(row database.Row) error {
 			var intentNo int64
 			var sent bool
 			err := row.Scan(&intentNo, &sent)
-			r.Spoken[intentNo] = r.Spoken[intentNo] || sent
+			c.Spoken[intentNo] = c.Spoken[intentNo] || sent
 			return err
 		},
 	}}
 }
 
 // Intents returns the intents from which something may reach the agent, lowest first.
-func (r Reach) Intents() []int64 {
-	all := slices.Concat(*r.naming, slices.Collect(maps.Keys(r.Listed)), slices.Collect(maps.Keys(r.Spoken)))
+func (c Catchment) Intents() []int64 {
+	all := slices.Concat(*c.naming, slices.Collect(maps.Keys(c.Listed)), slices.Collect(maps.Keys(c.Spoken)))
 	return database.Distinct(all)
 }
 
 // TakesPart reports whether what is sent to everyone in an intent is sent to the agent too (message.TakesPart).
-func (r Reach) TakesPart(intentNo int64, rules *intents.Rules, agentID string, departedAt, now time.Time) bool {
-	return message.TakesPart(r.Spoken[intentNo], r.Listed[intentNo], rules, agentID, departedAt, now)
+func (c Catchment) TakesPart(intentNo int64, rules *intents.Rules, agentID string, departedAt, now time.Time) bool {
+	return message.TakesPart(c.Spoken[intentNo], c.Listed[intentNo], rules, agentID, departedAt, now)
 }
 
 // AheadOf returns those of the intents in which a role was addressed whose newest place lies after a time, the latest
@@ -103,17 +103,17 @@ func AheadOf(tx *database.Tx, roleID string, after time.Time, limit int) (map[in
 	})
 }
 
-// PrepareReachIn returns the statements that read what decides whether an agent takes part in one intent, and the Reach
+// PrepareCatchmentIn returns the statements that read what decides whether an agent takes part in one intent, and the Catchment
 // that they fill.
-func PrepareReachIn(intentNo int64, agentID string) (Reach, []database.Statement) {
-	r := Reach{Spoken: make(map[int64]bool)}
+func PrepareCatchmentIn(intentNo int64, agentID string) (Catchment, []database.Statement) {
+	c := Catchment{Spoken: make(map[int64]bool)}
 	var listing database.Statement
-	listing, r.Listed = channels.PrepareListing(intentNo, agentID)
-	return r, []database.Statement{listing, {
+	listing, c.Listed = channels.PrepareListing(intentNo, agentID)
+	return c, []database.Statement{listing, {
 		SQL:  "SELECT intent_no FROM audiences WHERE name = ? AND intent_no = ? AND sent",
 		Args: []any{agentID, intentNo},
 		Scan: func(database.Row) error {
-			r.Spoken[intentNo] = true
+			c.Spoken[intentNo] = true
 			return nil
 		},
 	}}

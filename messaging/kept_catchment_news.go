@@ -28,19 +28,19 @@ type laterState struct {
 	intentState
 	news
 	// ruling is read anew if part is set.
-	part *reading.Reach
+	part *reading.Catchment
 }
 
 // prepareLater returns how an intent is now, and the statements that find out more. reached is true when the intent has begun to reach the
 // agent in some way. They do not find out what the news is if it may be anything.
-func (k *keptReach) prepareLater(
+func (k *keptCatchment) prepareLater(
 	tx *database.Tx, before intentState, state intents.State, reached, anything bool,
 ) (now *laterState, statements []database.Statement) {
 	now = &laterState{intentState: before}
 	now.lastPosition, now.lastAt, now.epoch = state.LastPosition, state.LastAt, state.Epoch
 	grown := now.lastPosition > before.lastPosition
 	if reached || now.epoch != before.epoch || grown && !before.sent { // with its first message the agent begins to take part
-		part, read := reading.PrepareReachIn(state.IntentNo, k.agent)
+		part, read := reading.PrepareCatchmentIn(state.IntentNo, k.agent)
 		now.part, statements = &part, read
 	}
 	switch {

@@ -28,54 +28,54 @@ const (
 // begins to reach an agent, its head changes, so the look also reads which agents the changed intents reach.
 type missed struct {
 	// lookedAt is the time of the latest complete look. If none has completed since something is watched, it is the time when the
-	// first watch began. The mutex of keptReaches guards it.
+	// first watch began. The mutex of keptCatchments guards it.
 	lookedAt time.Time
 	// looking allows only one look at a time. It is locked before other mutexes. known are the heads that the latest complete look found.
 	looking sync.Mutex
 	known   map[int64]intents.State
 }
 
-// begin notes that a watch begins. The mutex of keptReaches is held.
-func (m *missed) begin(r *keptReaches) {
-	if len(r.of)+len(r.narrow) == 0 {
-		m.lookedAt = r.service.db.Now()
+// begin notes that a watch begins. The mutex of keptCatchments is held.
+func (m *missed) begin(c *keptCatchments) {
+	if len(c.of)+len(c.narrow) == 0 {
+		m.lookedAt = c.service.db.Now()
 	}
 }
 
 // LookForMissed wakes the watches that may have missed something. If it fails, it has woken only some of them, and the next look
 // starts from the same time.
 func (s *Service) LookForMissed(ctx context.Context) error {
-	r := s.reaches
-	r.missed.looking.Lock()
-	defer r.missed.looking.Unlock()
-	kept, watched := r.watched()
+	c := s.catchments
+	c.missed.looking.Lock()
+	defer c.missed.looking.Unlock()
+	kept, watched := c.watched()
 	if !watched {
-		r.missed.known = nil
+		c.missed.known = nil
 		return nil
 	}
 	for some := range slices.Chunk(kept, missedBatch) {
-		if err := r.lookAtRecords(ctx, some); err != nil {
+		if err := c.lookAtRecords(ctx, some); err != nil {
 			return err
 		}
 	}
-	return r.lookAtHeads(ctx)
+	return c.lookAtHeads(ctx)
 }
 
 // watched returns what is kept, and reports whether anything is watched.
-func (r *keptReaches) watched() (kept []*keptReach, watched bool) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	return slices.Collect(maps.Values(r.of)), len(r.of)+len(r.narrow) > 0
+func (c *keptCatchments) watched() (kept []*keptCatchment, watched bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return slices.Collect(maps.Values(c.of)), len(c.of)+len(c.narrow) > 0
 }
 
 // lookAtRecords wakes the watches of agents whose records have changed.
-func (r *keptReaches) lookAtRecords(ctx context.Context, kept []*keptReach) error {
+func (c *keptCatchments) lookAtRecords(ctx context.Context, kept []*keptCatchment) error {
 	names := make([]string, len(kept))
 	for i, k := range kept {
 		names[i] = k.agent
 	}
 	var presences map[string]agents.Presence
-	err := r.service.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) (err error) {
+	err := c.service.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) (err error) {
 		presences, err = agents.LoadPresences(tx, names)
 		return err
 	})
@@ -91,50 +91,50 @@ func (r *keptReaches) lookAtRecords(ctx context.Context, kept []*keptReach) erro
 }
 
 // differs reports whether an agent's record is not the one that is kept.
-func (k *keptReach) differs(presence agents.Presence) bool {
+func (k *keptCatchment) differs(presence agents.Presence) bool {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	return k.presence != presence
 }
 
 // lookAtHeads wakes the watches that have missed what changed heads since the previous look.
-func (r *keptReaches) lookAtHeads(ctx context.Context) error {
-	now := r.service.db.Now()
-	found, err := r.changedHeads(ctx, r.since(now))
+func (c *keptCatchments) lookAtHeads(ctx context.Context) error {
+	now := c.service.db.Now()
+	found, err := c.changedHeads(ctx, c.since(now))
 	if err != nil {
 		return err
 	}
-	changed, ruled := compareHeads(r.missed.known, found)
+	changed, ruled := compareHeads(c.missed.known, found)
 	for some := range slices.Chunk(changed, missedBatch) {
-		r.wakeBehind(found, some)
-		if err := r.wakeReached(ctx, some, ruled); err != nil {
+		c.wakeBehind(found, some)
+		if err := c.wakeReached(ctx, some, ruled); err != nil {
 			return err
 		}
 	}
-	r.missed.known = found
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	r.missed.lookedAt = now
+	c.missed.known = found
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.missed.lookedAt = now
 	return nil
 }
 
 // since returns the earliest time of any change that the previous look may not have found. Somebody may have set the clock back.
-func (r *keptReaches) since(now time.Time) time.Time {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	if r.missed.lookedAt.After(now) {
+func (c *keptCatchments) since(now time.Time) time.Time {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.missed.lookedAt.After(now) {
 		return now.Add(-commitLag)
 	}
-	return r.missed.lookedAt.Add(-commitLag)
+	return c.missed.lookedAt.Add(-commitLag)
 }
 
 // changedHeads reads the heads that have changed since a time. It also reads the known heads that are no longer among them. Most
 // of these are merely older now, and it leaves them out. But if the latest change of a head was lost with its commit, that is
 // also a change.
-func (r *keptReaches) changedHeads(ctx context.Context, since time.Time) (map[int64]intents.State, error) {
-	known := r.missed.known
+func (c *keptCatchments) changedHeads(ctx context.Context, since time.Time) (map[int64]intents.State, error) {
+	known := c.missed.known
 	found := make(map[int64]intents.State, len(known))
-	err := r.service.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
+	err := c.service.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
 		moved, read := intents.PrepareMoved(since)
 		err := tx.Pipeline(read)
 		for _, state := range *moved {
@@ -150,7 +150,7 @@ func (r *keptReaches) changedHeads(ctx context.Context, since time.Time) (map[in
 		return moved
 	})
 	for some := range slices.Chunk(older, missedBatch) {
-		err := r.service.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
+		err := c.service.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
 			states, read := intents.PrepareStates(tx, some)
 			err := tx.Pipeline(read)
 			for _, state := range *states {
@@ -184,22 +184,22 @@ func compareHeads(known, found map[int64]intents.State) (changed, ruled []int64)
 
 // wakeBehind wakes the watches for which a changed head is kept in another state. That is an earlier state or, after commits were
 // lost, a later one.
-func (r *keptReaches) wakeBehind(found map[int64]intents.State, changed []int64) {
+func (c *keptCatchments) wakeBehind(found map[int64]intents.State, changed []int64) {
 	var behind []*Watch
-	r.mutex.Lock()
+	c.mutex.Lock()
 	for _, intentNo := range changed {
-		for w := range r.narrow[intentNo] {
+		for w := range c.narrow[intentNo] {
 			if w.seen != found[intentNo] {
 				behind = append(behind, w)
 			}
 		}
 	}
-	r.mutex.Unlock()
+	c.mutex.Unlock()
 	for _, w := range behind {
 		w.Wake()
 	}
 	for _, intentNo := range changed {
-		for _, k := range r.listeningFor(wake.FeedTopic(intentNo)) {
+		for _, k := range c.listeningFor(wake.FeedTopic(intentNo)) {
 			if k.isBehind(found[intentNo]) {
 				k.group.Wake(wake.FeedTopic(intentNo))
 			}
@@ -208,12 +208,12 @@ func (r *keptReaches) wakeBehind(found map[int64]intents.State, changed []int64)
 }
 
 // listeningFor returns what is kept of the agents that listen under a topic.
-func (r *keptReaches) listeningFor(topic any) (kept []*keptReach) {
-	groups := r.service.hub.GroupsOf(topic)
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
+func (c *keptCatchments) listeningFor(topic any) (kept []*keptCatchment) {
+	groups := c.service.hub.GroupsOf(topic)
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
 	for _, group := range groups {
-		if k := r.byGroup[group]; k != nil {
+		if k := c.byGroup[group]; k != nil {
 			kept = append(kept, k)
 		}
 	}
@@ -221,7 +221,7 @@ func (r *keptReaches) listeningFor(topic any) (kept []*keptReach) {
 }
 
 // isBehind reports whether an intent has another state than the one that is kept.
-func (k *keptReach) isBehind(state intents.State) bool {
+func (k *keptCatchment) isBehind(state intents.State) bool {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	kept, known := k.intents[state.IntentNo]
@@ -229,7 +229,7 @@ func (k *keptReach) isBehind(state intents.State) bool {
 }
 
 // knows reports whether it is kept that an intent reaches the agent.
-func (k *keptReach) knows(intentNo int64) bool {
+func (k *keptCatchment) knows(intentNo int64) bool {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	_, known := k.intents[intentNo]
@@ -237,8 +237,8 @@ func (k *keptReach) knows(intentNo int64) bool {
 }
 
 // wakeReached wakes the watches of agents that a changed intent reaches although that is not kept.
-func (r *keptReaches) wakeReached(ctx context.Context, changed, ruled []int64) error {
-	if kept, _ := r.watched(); len(kept) == 0 {
+func (c *keptCatchments) wakeReached(ctx context.Context, changed, ruled []int64) error {
+	if kept, _ := c.watched(); len(kept) == 0 {
 		return nil
 	}
 	of := make(map[int64]struct{}, len(changed))
@@ -249,10 +249,10 @@ func (r *keptReaches) wakeReached(ctx context.Context, changed, ruled []int64) e
 		_, asked := of[intentNo]
 		return !asked
 	})
-	return r.service.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
+	return c.service.db.ReadFor(ctx, caller.ReaderOf(ctx, ""), func(tx *database.Tx) error {
 		return reading.ReachedBy(tx, changed, ruled, func(intentNo int64, name string) {
 			audience := wake.AudienceTopic(name)
-			for _, k := range r.listeningFor(audience) {
+			for _, k := range c.listeningFor(audience) {
 				if !k.knows(intentNo) {
 					k.group.Wake(wake.Reached{Audience: audience, IntentNo: intentNo})
 				}
