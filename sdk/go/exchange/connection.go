@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -83,16 +84,19 @@ func (c *Connection) Close() {
 // Invoke makes a call.
 func (c *Connection) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
 	request := requestOf(args)
-	if request == nil || slices.ContainsFunc(options, isOwn) || proto.Size(request) > largestRequest {
+	met, own := optionsOf(options)
+	if request == nil || own || proto.Size(request) > largestRequest {
 		return c.under.Invoke(ctx, method, args, reply, options...)
 	}
-	identity, own := identityOf(ctx)
-	if !own {
+	identity, all := identityOf(ctx)
+	if !all {
 		return c.under.Invoke(ctx, method, args, reply, options...)
 	}
 	on, done := c.begin(identity)
 	if on != nil {
-		if err := on.call(ctx, request, args, reply); !errors.Is(err, errElsewhere) {
+		err := on.call(ctx, request, args, reply)
+		on.tellPeer(met)
+		if !errors.Is(err, errElsewhere) {
 			return err
 		}
 		return c.under.Invoke(ctx, method, args, reply, options...)
@@ -101,10 +105,19 @@ func (c *Connection) Invoke(ctx context.Context, method string, args, reply any,
 	return c.under.Invoke(ctx, method, args, reply, options...)
 }
 
-// isOwn reports whether an option means one call. Generated clients add one that does not.
-func isOwn(option grpc.CallOption) bool {
-	_, static := option.(grpc.StaticMethodCallOption)
-	return !static
+// optionsOf returns where a call's options want to know with whom it has spoken, if they do. own is true if they mean something that only a
+// call of its own has. Generated clients add an option that means nothing here.
+func optionsOf(options []grpc.CallOption) (met *peer.Peer, own bool) {
+	for _, option := range options {
+		switch known := option.(type) {
+		case grpc.StaticMethodCallOption:
+		case grpc.PeerCallOption:
+			met = known.PeerAddr
+		default:
+			return nil, true
+		}
+	}
+	return met, false
 }
 
 // NewStream begins a stream of its own.

@@ -2,6 +2,7 @@ package exchange_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -247,4 +249,37 @@ func TestACallThatIsGivenUpAndOneThatIsRefused(t *testing.T) {
 	require.Eventually(t, func() bool { return s.requests.Load() == 3 }, time.Minute, time.Millisecond)
 	connection.Close()
 	require.Equal(t, codes.Canceled, status.Code(<-failed))
+}
+
+// An ask of the SDK wants to know whether it was sent at all. It goes on the stream like others; a call that wants more does not.
+func TestACallLearnsWithWhomItHasSpoken(t *testing.T) {
+	s := &server{answer: stored}
+	messages, _, end := s.connect(t, exchange.Always)
+	defer end()
+	var met peer.Peer
+	answer, err := messages.Ask(t.Context(), &openintentv1.AskRequest{ChannelId: "chan", To: "bob"}, grpc.Peer(&met))
+	require.NoError(t, err)
+	require.Equal(t, "together", answer.GetId())
+	require.NotNil(t, met.Addr)
+
+	var header metadata.MD
+	alone, err := messages.SendMessage(t.Context(), send(), grpc.Header(&header))
+	require.NoError(t, err)
+	require.Equal(t, "alone", alone.GetId())
+}
+
+// Whoever found no connection has certainly changed nothing.
+func TestACallThatFoundNoConnectionHasSpokenWithNobody(t *testing.T) {
+	connection, err := grpc.NewClient("passthrough:///nobody", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return nil, errors.New("nobody listens") }))
+	require.NoError(t, err)
+	made := exchange.Always(connection)
+	defer func() {
+		made.Close()
+		require.NoError(t, connection.Close())
+	}()
+	var met peer.Peer
+	_, err = openintentv1.NewMessageServiceClient(made).SendMessage(t.Context(), send(), grpc.Peer(&met))
+	require.Equal(t, codes.Unavailable, status.Code(err))
+	require.Nil(t, met.Addr)
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	openintentv1 "openintent/gen/openintent/v1"
@@ -39,6 +40,8 @@ type stream struct {
 	// out and cancelled are what has to be sent.
 	out       []*openintentv1.NumberedRequest
 	cancelled []int64
+	// peer is the other end of the stream's connection; nil until there is one.
+	peer *peer.Peer
 	// heard is true once an answer has come. A stream that ends before may end so each time, because of something in between.
 	heard bool
 	// used is when the last call was added. retired is true once no more calls are added.
@@ -70,6 +73,9 @@ func (s *stream) run(ctx context.Context) {
 		s.end(err)
 		return
 	}
+	s.mutex.Lock()
+	s.peer, _ = peer.FromContext(calls.Context())
+	s.mutex.Unlock()
 	go s.receive(calls)
 	look := time.NewTicker(idleFor / 3)
 	defer look.Stop()
@@ -206,6 +212,15 @@ func (s *stream) call(ctx context.Context, request *openintentv1.NumberedRequest
 		return answered(answer, args, reply)
 	default:
 		return s.err
+	}
+}
+
+// tellPeer tells with whom a call may have spoken: nobody, if the stream found no connection.
+func (s *stream) tellPeer(met *peer.Peer) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if met != nil && s.peer != nil {
+		*met = *s.peer
 	}
 }
 

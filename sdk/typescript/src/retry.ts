@@ -147,13 +147,16 @@ let used = random.length;
 
 const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
-/** A new idempotency key. */
+/**
+ * A new idempotency key. Keys begin with the time, so that those of one moment lie together in the server's index: a commit of many messages then
+ * changes few pages of it.
+ */
 export function newKey(): string {
   if (used === random.length) {
     crypto.getRandomValues(random);
     used = 0;
   }
-  let key = "sdk-";
+  let key = `sdk-${Date.now().toString(32)}-`;
   for (const end = used + keyBytes; used < end; used++) {
     key += hex[random[used]!];
   }

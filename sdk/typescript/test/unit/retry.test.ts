@@ -240,7 +240,7 @@ test("every attempt at a send carries the same key, and each send a different on
   await client.sendMessage("chan_1", { n: 1 });
   assert.equal(keys[0], keys[1]);
   assert.notEqual(keys[1], keys[2]);
-  assert.match(newKey(), /^sdk-[0-9a-f]{32}$/);
+  assert.match(newKey(), /^sdk-[0-9a-v]{9}-[0-9a-f]{32}$/);
 });
 
 test("creating an intent is repeated until it may have been carried out", async () => {
