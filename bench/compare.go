@@ -84,7 +84,7 @@ var comparisonParts = []comparisonPart{
 		figures: func(c *comparison) int { return len(c.engines) * len(broadcasting) }, apart: (*comparison).gathering,
 	},
 	{name: "idle", run: (*comparison).idleMemory, figures: func(*comparison) int { return 0 }, apart: (*comparison).opening},
-	{name: "sdks", run: (*comparison).sdks, published: true, figures: (*comparison).sdkFigures, apart: (*comparison).sdkStarts},
+	{name: "sdks", run: (*comparison).sdks, peers: true, published: true, figures: (*comparison).sdkFigures, apart: (*comparison).sdkStarts},
 	{name: "growth", run: (*comparison).growth, figures: (*comparison).growthFigures, apart: (*comparison).filling},
 }
 

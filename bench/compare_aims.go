@@ -66,6 +66,7 @@ func (c *comparison) aims() []aim {
 	}
 	for _, engine := range c.engines {
 		aims = append(aims, agentAims(engine)...)
+		aims = append(aims, exchangeAims(engine)...)
 		aims = append(aims, c.broadcastAims(engine)...)
 	}
 	return append(aims, sqliteAims()...)

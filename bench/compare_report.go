@@ -42,6 +42,8 @@ var sections = []section{
 	{title: "Asks by the SDKs", note: fmt.Sprintf("A question to an agent that the same SDK runs (%d at once), and its answer. Asker and "+
 		"agent are processes of their own; the published package's are one. The gRPC libraries alone make the calls of an ask, through a "+
 		"server that stores nothing, from one process to another and back; or unary calls that the server answers by itself.", sdkConcurrency), what: doSDKAsk, number: "callers"},
+	{title: "Sends by an SDK", note: "Messages of about 500 bytes through one client, each caller waiting until its message is stored. Bare calls " +
+		"share one connection; JetStream's client publishes in its two ways.", what: doSDKSend, number: "callers"},
 	{title: "Broadcasts to agents", note: "One sender's messages to everyone on a channel. A unit is one delivery, but p50 and p99 are those of a whole " +
 		"broadcast, until every agent has it. An agent with a durable subscription acknowledges at once, on a stream of acknowledgements, and " +
 		"its delivery counts then. Each second the server confirms what is stored of them. One broadcast, with which the streams begin, comes before the figures.", what: doBroadcast, number: "under way"},

@@ -51,16 +51,20 @@ func echoing(library, agent string, command, variables []string) []sdkProgram {
 
 // sdkPrograms prepares what each chosen SDK's load needs. It leaves out an SDK whose language is not installed.
 func (c *comparison) sdkPrograms(ctx context.Context) (programs []sdkProgram, err error) {
-	own, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	if slices.Contains(c.sdkNames, byGo) {
-		programs = append(programs, sdkProgram{name: goSDK, agent: "go-responder", work: "ask", command: []string{own, sdkLoad}})
+		if programs, err = c.goPrograms(); err != nil {
+			return nil, err
+		}
 	}
 	programs = append(programs, c.pythonPrograms(ctx)...)
 	typeScript, err := c.typeScriptPrograms(ctx)
 	return append(programs, typeScript...), err
+}
+
+// goPrograms returns the Go SDK's load, which is this program.
+func (c *comparison) goPrograms() ([]sdkProgram, error) {
+	own, err := os.Executable()
+	return []sdkProgram{{name: goSDK, agent: "go-responder", work: "ask", command: []string{own, sdkLoad}}}, err
 }
 
 func (c *comparison) pythonPrograms(ctx context.Context) (programs []sdkProgram) {

@@ -31,7 +31,7 @@ const (
 	echoSuffix        = ", an ask's calls"
 )
 
-// sdks measures the round trip of an ask with each SDK. The asker and the answering agent are separate processes.
+// sdks measures the round trip of an ask with each SDK, and sends with the Go SDK. The asker and the answering agent are separate processes.
 func (c *comparison) sdks(ctx context.Context) error {
 	programs, err := c.sdkPrograms(ctx)
 	if err != nil {
@@ -52,6 +52,11 @@ func (c *comparison) sdks(ctx context.Context) error {
 		return err
 	}
 	contests = append(contests, echoes...)
+	sends, err := c.sdkSends(ctx, &open)
+	if err != nil {
+		return err
+	}
+	contests = append(contests, sends...)
 	if c.asksPublished() {
 		p, err := c.startPublished(ctx)
 		if err != nil {
@@ -89,7 +94,7 @@ func (c *comparison) asksPublished() bool {
 
 // sdkFigures is about how many figures a round of the part has.
 func (c *comparison) sdkFigures() int {
-	return len(c.sdkAskers()) * (4 + len(c.sdkNames)*len(c.engines))
+	return len(c.sdkAskers()) * (6 + (2+len(c.sdkNames))*len(c.engines))
 }
 
 // sdkEchoes returns the asks by the SDKs' gRPC libraries alone. Each load has its own server.

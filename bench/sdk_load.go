@@ -58,9 +58,15 @@ func answerBySDK(client *openintent.Client) error {
 }
 
 func askBySDK(client *openintent.Client, channel, responder string) error {
-	ask := func(ctx context.Context, _ int) error {
-		_, err := client.Ask(ctx, channel, openintent.Question{To: responder, Payload: sdkPayload()})
-		return err
+	works := map[string]worker{
+		"ask": func(ctx context.Context, _ int) error {
+			_, err := client.Ask(ctx, channel, openintent.Question{To: responder, Payload: sdkPayload()})
+			return err
+		},
+		"send": func(ctx context.Context, _ int) error {
+			_, err := client.SendMessage(ctx, channel, openintent.Draft{Payload: sdkPayload()})
+			return err
+		},
 	}
 	answers := json.NewEncoder(os.Stdout)
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
@@ -68,10 +74,7 @@ func askBySDK(client *openintent.Client, channel, responder string) error {
 		if err := json.Unmarshal(lines.Bytes(), &given); err != nil {
 			return err
 		}
-		p := plan{duration: time.Duration(given.Seconds * float64(time.Second))}
-		measured, err := p.load(context.Background(), given.Callers, func(ctx context.Context) (worker, error) {
-			return ask, ask(ctx, 0) // the first ask connects
-		})
+		measured, err := workBySDK(given, works[given.Work])
 		told := map[string]any{"PerSecond": measured.perSecond, "Median": measured.median, "Slow": measured.slow}
 		if err != nil {
 			told = map[string]any{"Error": err.Error()}
@@ -81,4 +84,14 @@ func askBySDK(client *openintent.Client, channel, responder string) error {
 		}
 	}
 	return nil
+}
+
+func workBySDK(given job, work worker) (figure, error) {
+	if work == nil {
+		return figure{}, fmt.Errorf("there is no job %q", given.Work)
+	}
+	p := plan{duration: time.Duration(given.Seconds * float64(time.Second))}
+	return p.load(context.Background(), given.Callers, func(ctx context.Context) (worker, error) {
+		return work, work(ctx, 0) // the first one connects
+	})
 }

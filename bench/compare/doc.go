@@ -16,7 +16,7 @@
 //   - webhooks: broadcasts that are posted for many agents.
 //   - options: audit and notifications on and off, and the memory of an idle stream.
 //   - sdks: an ask by each SDK of an agent that the same SDK runs, beside bare calls and beside the published package, on this
-//     server and on its own.
+//     server and on its own; also sends through one client of the Go SDK, beside bare calls and JetStream's client.
 //   - growth: whether a message costs the same as channels, members, agents, events and messages grow by factors of ten,
 //     and a list after a cursor too, beside the list of a server that has few messages.
 //
@@ -44,6 +44,7 @@
 // The jobs:
 //
 //   - publish: JetStream publishes, each waiting for its acknowledgement.
+//   - publish async: the same by the client's asynchronous publishing; each caller waits for its acknowledgement.
 //   - request: request and reply of NATS without JetStream. Nothing is stored.
 //   - ask: the same with both messages stored: the request is published to JetStream, delivered from the stream to a
 //     responder, answered by a publish to JetStream, and the answer delivered from the stream to who asked. NATS knows no

@@ -26,10 +26,11 @@ type answer struct {
 
 // jobs begin a load: they prepare what it needs, which lasts until the context ends.
 var jobs = map[string]func(context.Context, job) (worker, error){
-	"publish": publisher,
-	"request": requester,
-	"ask":     asker,
-	"insert":  inserter,
+	"publish":       publisher,
+	"publish async": asyncPublisher,
+	"request":       requester,
+	"ask":           asker,
+	"insert":        inserter,
 }
 
 func main() {

@@ -76,6 +76,29 @@ func publisher(ctx context.Context, j job) (worker, error) {
 	}, err
 }
 
+// asyncPublisher hands messages to JetStream's client, which publishes them without waiting; each caller waits for its acknowledgement.
+func asyncPublisher(ctx context.Context, j job) (worker, error) {
+	conn, err := connect(ctx, j.Address)
+	if err != nil {
+		return nil, err
+	}
+	js, err := openStream(ctx, conn, "channels")
+	return func(ctx context.Context, n int) error {
+		published, err := js.PublishAsync("channels."+strconv.Itoa(n%j.Channels), payload)
+		if err != nil {
+			return err
+		}
+		select {
+		case <-published.Ok():
+			return nil
+		case err := <-published.Err():
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}, err
+}
+
 // requester uses NATS's own request and reply.
 func requester(ctx context.Context, j job) (worker, error) {
 	conn, err := connect(ctx, j.Address)
