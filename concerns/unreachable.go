@@ -116,7 +116,7 @@ func (s *seen) asUnreachable(c candidate) *concern {
 	one := s.about(c)
 	if !s.visible {
 		one.messageID = ""
-		one.summary = fmt.Sprintf("A request on channel %q waits for an agent of which nothing listens.", s.in.Channel.Name)
+		one.summary = fmt.Sprintf("A request on channel %q waits for an agent that cannot hear of it.", s.in.Channel.Name)
 		return one
 	}
 	one.agentID, one.names = s.Target, []string{s.Sender}

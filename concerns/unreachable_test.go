@@ -129,7 +129,7 @@ func TestWhoInvites(t *testing.T) {
 		require.Empty(t, words(h.only(t, as("carol"), isUnreachable)), "it does not manage the channel")
 		one := h.only(t, as("alice"), isUnreachable)
 		require.Equal(t, []string{"INVITE"}, words(one))
-		require.Equal(t, `A request on channel "desk" waits for an agent of which nothing listens.`, one.GetSummary(), "it may not see the request")
+		require.Equal(t, `A request on channel "desk" waits for an agent that cannot hear of it.`, one.GetSummary(), "it may not see the request")
 		require.Nil(t, one.MessageId)
 		require.Nil(t, one.AgentId)
 		require.Empty(t, words(h.only(t, asCaller(caller.Caller{Agent: "alice", ReadOnly: true}), isUnreachable)))

@@ -29,6 +29,15 @@ test("concerns stand in groups, oldest first, and what somebody waits for comes 
       ["of tomorrow", "b"],
     ],
   );
+  const halted = groupsOf([concern("a", "question", 1), concern("b", "obligation", 4), concern("c", "question", 9)], ({ id }) => id !== "a");
+  assert.deepEqual(
+    halted.map((group) => [kindNamed(group.kind).title, ...group.concerns.map((one) => one.id)]),
+    [
+      ["Work stands still", "b", "c"],
+      ["Questions for you", "a"],
+    ],
+    "what halts somebody's work comes first",
+  );
   assert.equal(kindNamed("of_tomorrow").title, "of tomorrow", "a newer server may know more kinds");
 });
 

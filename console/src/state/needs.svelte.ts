@@ -2,11 +2,15 @@ import { get } from "../client/client.ts";
 import { Away, Refused } from "../client/refusal.ts";
 import type { Concern, Concerns, Message } from "../client/types.ts";
 import { connection } from "./connection.svelte.ts";
+import { known } from "./known.svelte.ts";
 import { live } from "./live.svelte.ts";
 import { Pace } from "./pace.ts";
 
 /** How many concerns the page asks for. */
 const most = 100;
+
+/** How many requests are read before the page shows what is about them, so that nothing moves when they come. */
+const readFirst = 20;
 
 /** Needs is what needs the one who is signed in, for the page of that name and for the number in the title. */
 class Needs {
@@ -87,6 +91,7 @@ class Needs {
     const dealtWith = [...this.#dealtWith];
     try {
       const page = await get<Concerns>("v1/concerns", { limit: most });
+      await known.messages.load(page.concerns.flatMap((concern) => requestIdOf(concern) ?? []).slice(0, readFirst));
       this.list = page.concerns;
       this.more = page.next_cursor !== null;
       this.refused = undefined;
@@ -100,6 +105,17 @@ class Needs {
       }
     }
   }
+}
+
+/** requestOf returns the request that a concern is about and that the reader may see, as soon as it is known. */
+export function requestOf(concern: Concern): Message | undefined {
+  const id = requestIdOf(concern);
+  return id === undefined ? undefined : known.messages.get(id);
+}
+
+/** requestIdOf returns the id of the request that the page shows with a concern. What nobody hears is told in the concern's own sentence. */
+function requestIdOf(concern: Concern): string | undefined {
+  return concern.kind === "unreachable" ? undefined : concern.message_id;
 }
 
 /** asks reports whether an event is a request to somebody. */

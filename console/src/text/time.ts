@@ -51,10 +51,13 @@ export function long(duration: number): string {
   return "";
 }
 
-/** left writes the time that is left as a clock does: `4:05`, or `2 h 10 min` from an hour on. */
+/** left writes the time that is left: `2 h 10 min`, `57 min`, and below ten minutes as a clock does, `4:05`. */
 export function left(duration: number): string {
   if (duration >= hour) {
     return long(duration);
+  }
+  if (duration >= 10 * minute) {
+    return `${Math.floor(duration / minute)} min`;
   }
   const seconds = Math.max(0, Math.ceil(duration / second));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;

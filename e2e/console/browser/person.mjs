@@ -142,7 +142,7 @@ const pushes = new PushService(`${posts.address}/push/of-this-browser`);
 await withPage(address, { ...wide, permissions: ["notifications"] }, async (page, context) => {
   await page.addInitScript(pushes.inBrowser());
   await signIn(page, address, { key: personsKey });
-  await page.getByRole("link", { name: "When you are not looking" }).click();
+  await page.getByRole("link", { name: "Notify me elsewhere" }).click();
   await heading(page, "anna");
   const part = page.getByRole("region", { name: "When you are not looking" });
   await part.getByRole("button", { name: "Add a way" }).click();

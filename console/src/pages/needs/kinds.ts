@@ -9,6 +9,7 @@ export interface KindOfConcern {
 
 /** The kinds in the order in which the page shows them: what somebody waits for comes before what is broken. */
 const kinds: Record<string, KindOfConcern> = {
+  halted: { title: "Work stands still", icon: "alert" },
   question: { title: "Questions for you", icon: "answer" },
   obligation: { title: "What you owe", icon: "alert" },
   unanswered: { title: "Nobody has answered", icon: "clock" },
@@ -23,18 +24,22 @@ export function kindNamed(kind: string): KindOfConcern {
   return kinds[kind] ?? { title: kind.replaceAll("_", " "), icon: "alert" };
 }
 
-/** A group of concerns of one kind, oldest first. */
+/** A group of concerns of one kind, oldest first. The group `halted` has those of any kind for which somebody's work stands still. */
 export interface Group {
   kind: string;
   concerns: Concern[];
 }
 
-/** groupsOf puts concerns of one kind together, in the page's order; kinds that the page does not know come last. */
-export function groupsOf(concerns: readonly Concern[]): Group[] {
+/**
+ * groupsOf puts concerns of one kind together, in the page's order; kinds that the page does not know come last. halts reports whether
+ * somebody's work stands still until a concern is dealt with.
+ */
+export function groupsOf(concerns: readonly Concern[], halts: (concern: Concern) => boolean = () => false): Group[] {
   const order = Object.keys(kinds);
   const groups = new Map<string, Concern[]>();
   for (const concern of concerns) {
-    groups.set(concern.kind, [...(groups.get(concern.kind) ?? []), concern]);
+    const kind = halts(concern) ? "halted" : concern.kind;
+    groups.set(kind, [...(groups.get(kind) ?? []), concern]);
   }
   const place = (kind: string) => (order.includes(kind) ? order.indexOf(kind) : order.length);
   return [...groups]
@@ -60,6 +65,18 @@ const labels: Record<string, string> = {
 /** labelOf is what a button says; an action that the page does not know has none. */
 export function labelOf(action: string): string | undefined {
   return labels[action];
+}
+
+/** What the buttons do whose word leaves that open. */
+const hints: Record<string, string> = {
+  claim: "Tell the others that you work on it",
+  decline: "Say that you will not answer; who asks is told",
+  defer: "Put it off for an hour",
+};
+
+/** hintOf says what a button does, if its word does not. */
+export function hintOf(action: string): string | undefined {
+  return hints[action];
 }
 
 /** What was done, in words, for the line that offers to undo it. */
