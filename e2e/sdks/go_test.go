@@ -15,10 +15,12 @@ import (
 const scenarioFiles = "../../sdk/scenarios"
 
 func TestGoTellsTheScenarios(t *testing.T) {
+	t.Parallel()
 	files, err := scenarios.Files(scenarioFiles)
 	require.NoError(t, err)
 	for _, engine := range databasetest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel()
 			environment := sdks.StartStage(t, engine).Environment()
 			scenarios.Run(t, scenarios.Servers{
 				Server: setting(environment, "OPENINTENT_SERVER"), Replica: setting(environment, "OPENINTENT_REPLICA"),

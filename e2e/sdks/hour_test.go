@@ -26,6 +26,7 @@ import (
 // from the shell, and makes the usual mistakes. At the end, each agent must have said what happened to it.
 func TestTheNewUsersHour(t *testing.T) {
 	agents := deskAgents(t)
+	t.Parallel()
 	for _, engine := range databasetest.Engines() {
 		t.Run(engine.String(), func(t *testing.T) {
 			t.Parallel() // it spends most of its time waiting

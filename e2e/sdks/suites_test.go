@@ -18,17 +18,20 @@ const root = "../.."
 
 func TestPythonTellsTheScenarios(t *testing.T) {
 	harness.Prepare(t, root, "scripts/python-env.sh", "python-sdk", "sdk/python/requirements-test.txt")
+	t.Parallel()
 	tell(t, databasetest.Engines(), root, "scripts/python-sdk.sh", "scenarios", "--quiet")
 }
 
 // The same calls on streams from the first one on, as a busy client makes them. One engine suffices: the server makes the same calls of them.
 func TestPythonTellsTheScenariosOverExchanges(t *testing.T) {
 	harness.Prepare(t, root, "scripts/python-env.sh", "python-sdk", "sdk/python/requirements-test.txt")
+	t.Parallel()
 	tell(t, databasetest.Engines()[:1], root, "env", "OPENINTENT_TEST_EXCHANGES=1", "scripts/python-sdk.sh", "scenarios", "--quiet")
 }
 
 func TestTypeScriptTellsTheScenarios(t *testing.T) {
 	folder := builtTypeScript(t)
+	t.Parallel()
 	tests, err := filepath.Glob(filepath.Join(folder, "build/test/scenarios/*.test.js"))
 	require.NoError(t, err)
 	require.NotEmpty(t, tests)

@@ -115,7 +115,7 @@ export function requestOf(concern: Concern): Message | undefined {
 
 /** requestIdOf returns the id of the request that the page shows with a concern. What nobody hears is told in the concern's own sentence. */
 function requestIdOf(concern: Concern): string | undefined {
-  return concern.kind === "unreachable" ? undefined : concern.message_id;
+  return concern.kind === "unreachable" ? undefined : (concern.message_id ?? undefined);
 }
 
 /** asks reports whether an event is a request to somebody. */
