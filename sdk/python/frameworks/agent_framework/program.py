@@ -17,7 +17,7 @@ from agent_framework import (
     Message,
     tool,
 )
-from plan import AGENT, STORE, Plan, client
+from plan import AGENT, DRAIN, STORE, Plan, client
 
 from openintent_channels.agent_framework import inbox, serve, tools
 
@@ -37,8 +37,9 @@ class Planned(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], BaseChatCl
     async def _respond(self, messages: Sequence[Message]) -> ChatResponse:
         told = [message.text for message in messages if message.role == "user"]
         parts = [part for message in messages for part in message.contents]
-        results = [str(part.result) for part in parts if part.type == "function_result"]
-        step = await self._plan.next(self._agent, told, results)
+        called = [str(part.call_id) for part in parts if part.type == "function_call"]
+        results = [(str(part.call_id), str(part.result)) for part in parts if part.type == "function_result"]
+        step = await self._plan.next(self._agent, told, called, results)
         calls = [Content.from_function_call(call.id, call.name, arguments=call.args) for call in step.calls]
         return ChatResponse(messages=[Message("assistant", calls or [step.text])])
 
@@ -62,7 +63,7 @@ async def main() -> None:
         agent: Agent[Any] = Agent(
             Planned(plan, "main"), name=AGENT, tools=[*tools(mailbox), note, delegate], context_providers=[mail]
         )
-        await serve(agent, mailbox, store=FileSessionStore(STORE) if STORE else None)
+        await serve(agent, mailbox, store=FileSessionStore(STORE) if STORE else None, drain_seconds=DRAIN)
 
 
 asyncio.run(main())

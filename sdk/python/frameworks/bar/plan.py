@@ -20,6 +20,8 @@ from openintent_channels import AsyncMailbox, AsyncOpenIntentClient
 
 AGENT = os.environ.get("BAR_AGENT", "researcher")
 STORE = os.environ.get("BAR_STORE", "")
+DRAIN = 300.0
+"""How long a run may go on after SIGTERM, in seconds: machines are busy."""
 
 _ID = re.compile(r'^\{"id":"(msg_\w+)"', re.MULTILINE)
 
@@ -56,13 +58,18 @@ class Plan:
         self._hang_after = ""
         tell(receives=True)
 
-    async def next(self, agent: str, told: Iterable[str], results: Iterable[str]) -> Step:
-        """Returns the next step of an agent, whose model was told these texts from outside and these results of tools."""
+    async def next(
+        self, agent: str, told: Iterable[str], called: Iterable[str], results: Iterable[tuple[str, str]]
+    ) -> Step:
+        """Returns the next step of an agent, whose model was told these texts from outside. It sees that it has made calls
+        of tools with these ids, and what calls with some ids have returned. Real models refuse a call without a result."""
+        returned = [*results]
         shown = _ID.findall("\n".join(told))
         self._ids += [name for name in dict.fromkeys(shown) if name not in self._ids]
         steps = self._steps.get(agent, [])
         step: dict[str, Any] = steps.pop(0) if steps else {"say": "done"}
-        tell(agent=agent, shown=shown, results=list(results))
+        without = sorted({*called} - {call for call, _ in returned})
+        tell(agent=agent, shown=shown, results=[text for _, text in returned], without_result=without)
         if step.get("hang"):
             await asyncio.Event().wait()
         if step.get("fail"):

@@ -53,6 +53,7 @@ class Running:
             assert line is not None, f"the program ended with {self._process.wait()} after {self.calls}"
             if "shown" in line:
                 self.calls.append(line)
+                assert not line["without_result"], "a model refuses calls of tools without a result"
             if meets(line):
                 return line
 

@@ -66,6 +66,18 @@ def test_what_came_during_a_killed_run_comes_again(stage: Stage) -> None:
     process.stop()
 
 
+def test_a_run_that_is_killed_while_a_tool_is_at_work_begins_anew_or_goes_on(stage: Stage) -> None:
+    killed = stage.run(calls(("c1", "delegate", {"text": "help me"})), other=[HANG])
+    message = stage.send("Which schema?")
+    killed.called(1, "other")
+    killed.kill()
+    process = stage.run(calls(answer("c2", "v2.3")))
+    assert set(process.called(1)["shown"]) == {message}
+    process.called(2)
+    assert stage.answers(message) == ["v2.3"]
+    process.stop()
+
+
 def test_the_first_answer_stands_after_a_crash(stage: Stage) -> None:
     killed = stage.run(calls(answer("c1", "first")), HANG)
     message = stage.send("Which one?")

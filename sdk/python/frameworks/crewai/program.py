@@ -8,7 +8,7 @@ from typing import Any
 
 from crewai import Agent, BaseLLM
 from crewai.tools import tool
-from plan import AGENT, Plan, client
+from plan import AGENT, DRAIN, Plan, client
 
 from openintent_channels.crewai import serve, tools
 
@@ -25,8 +25,10 @@ class Planned(BaseLLM):
 
     def call(self, messages: Any, *_: Any, **__: Any) -> Any:
         told = [str(message["content"]) for message in messages if message["role"] == "user"]
-        results = [str(message["content"]) for message in messages if message["role"] == "tool"]
-        step = asyncio.run_coroutine_threadsafe(self.plan.next(self.agent, told, results), self.loop).result()
+        called = [call["id"] for message in messages for call in message.get("tool_calls") or []]
+        results = [(message["tool_call_id"], str(message["content"])) for message in messages if message["role"] == "tool"]
+        deciding = self.plan.next(self.agent, told, called, results)
+        step = asyncio.run_coroutine_threadsafe(deciding, self.loop).result()
         calls = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": json.dumps(call.args)}}
             for call in step.calls
@@ -55,7 +57,7 @@ async def main() -> None:
             """Delegate something."""
             return str(other.kickoff(text))
 
-        await serve(agent("main", AGENT, [*tools(mailbox), note, delegate]), mailbox)
+        await serve(agent("main", AGENT, [*tools(mailbox), note, delegate]), mailbox, drain_seconds=DRAIN)
 
 
 asyncio.run(main())

@@ -7,11 +7,14 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from google.adk.agents import Agent
-from google.adk.models import BaseLlm, LlmRequest, LlmResponse
+from google.adk.models import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
-from google.adk.tools import AgentTool, ToolContext
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.tool_context import ToolContext
 from google.genai.types import Content, FunctionCall, Part
-from plan import AGENT, STORE, Plan, client
+from plan import AGENT, DRAIN, STORE, Plan, client
 
 from openintent_channels.google_adk import serve, tools
 
@@ -27,8 +30,10 @@ class Planned(BaseLlm):
     ) -> AsyncGenerator[LlmResponse, None]:
         said = [(content.role, part) for content in llm_request.contents for part in content.parts or []]
         told = [part.text for role, part in said if role == "user" and part.text]
-        answers = [part.function_response.response or {} for _, part in said if part.function_response]
-        step = await self.plan.next(self.agent, told, [str(answer.get("result")) for answer in answers])
+        called = [str(part.function_call.id) for _, part in said if part.function_call]
+        answers = [part.function_response for _, part in said if part.function_response]
+        results = [(str(answer.id), str((answer.response or {}).get("result"))) for answer in answers]
+        step = await self.plan.next(self.agent, told, called, results)
         calls = [Part(function_call=FunctionCall(id=call.id, name=call.name, args=call.args)) for call in step.calls]
         yield LlmResponse(content=Content(role="model", parts=calls or [Part(text=step.text)]))
 
@@ -49,7 +54,8 @@ async def main() -> None:
         agent = Agent(
             name=AGENT, model=Planned(model="planned", plan=plan, agent="main"), tools=[*tools(mailbox), note, delegate]
         )
-        await serve(agent, mailbox, session_service=SqliteSessionService(STORE) if STORE else None)
+        sessions = SqliteSessionService(STORE) if STORE else None
+        await serve(agent, mailbox, session_service=sessions, drain_seconds=DRAIN)
 
 
 asyncio.run(main())

@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from plan import AGENT, STORE, Plan, client
+from plan import AGENT, DRAIN, STORE, Plan, client
 
 from openintent_channels.langchain import inbox, serve, tools
 
@@ -37,8 +37,9 @@ class Model(BaseChatModel):
 
     async def _agenerate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
         told = [str(message.content) for message in messages if isinstance(message, HumanMessage)]
-        results = [str(message.content) for message in messages if isinstance(message, ToolMessage)]
-        step = await self.plan.next(self.agent, told, results)
+        called = [str(call["id"]) for message in messages if isinstance(message, AIMessage) for call in message.tool_calls]
+        results = [(item.tool_call_id, str(item.content)) for item in messages if isinstance(item, ToolMessage)]
+        step = await self.plan.next(self.agent, told, called, results)
         calls: Any = [{"id": call.id, "name": call.name, "args": call.args} for call in step.calls]
         return ChatResult(generations=[ChatGeneration(message=AIMessage(step.text, tool_calls=calls))])
 
@@ -87,7 +88,7 @@ async def main() -> None:
             middleware=[mail, HangAfter(plan)],
             checkpointer=checkpointer,
         )
-        await serve(agent, mailbox)
+        await serve(agent, mailbox, drain_seconds=DRAIN)
 
 
 asyncio.run(main())

@@ -42,7 +42,7 @@ def test_a_graph_of_ones_own_is_shown_what_came(stage: Stage) -> None:
             graph.add_node("model", model)
             graph.add_edge(START, "model")
             graph.add_edge("model", END)
-            made = graph.compile(checkpointer=InMemorySaver())
+            made: Any = graph.compile(checkpointer=InMemorySaver())
             message = stage.send("Look.")
             came = asyncio.Event()
             mailbox.wake(came.set)

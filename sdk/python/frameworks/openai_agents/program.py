@@ -8,7 +8,7 @@ from typing import Any
 from agents import Agent, ModelResponse, RunConfig, Runner, SQLiteSession, Usage, function_tool, set_tracing_disabled
 from agents.models.interface import Model
 from agents.testing import assistant_message, function_call
-from plan import AGENT, STORE, Plan, client
+from plan import AGENT, DRAIN, STORE, Plan, client
 
 from openintent_channels.openai_agents import inbox, serve, tools
 
@@ -22,8 +22,10 @@ class Planned(Model):
     async def get_response(self, system_instructions: Any, input: Any, *_: Any, **__: Any) -> ModelResponse:
         items: list[Any] = [{"role": "user", "content": input}] if isinstance(input, str) else input
         told = [str(item["content"]) for item in items if item.get("role") == "user"]
-        results = [str(item["output"]) for item in items if item.get("type") == "function_call_output"]
-        step = await self._plan.next(self._agent, told, results)
+        called = [item["call_id"] for item in items if item.get("type") == "function_call"]
+        outputs = [item for item in items if item.get("type") == "function_call_output"]
+        results = [(item["call_id"], str(item["output"])) for item in outputs]
+        step = await self._plan.next(self._agent, told, called, results)
         calls = [function_call(call.name, call.args, call_id=call.id) for call in step.calls]
         return ModelResponse(output=[*calls] or [assistant_message(step.text)], usage=Usage(), response_id=None)
 
@@ -47,7 +49,7 @@ async def main() -> None:
             return str((await Runner.run(other, text, run_config=config)).final_output)
 
         agent = Agent[Any](name=AGENT, model=Planned(plan, "main"), tools=[*tools(mailbox), note, delegate])
-        await serve(agent, mailbox, session=SQLiteSession("all", STORE) if STORE else None)
+        await serve(agent, mailbox, session=SQLiteSession("all", STORE) if STORE else None, drain_seconds=DRAIN)
 
 
 asyncio.run(main())

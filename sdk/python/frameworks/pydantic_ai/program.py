@@ -6,13 +6,12 @@ import asyncio
 import pathlib
 from typing import Any
 
-from plan import AGENT, STORE, Plan, client
+from plan import AGENT, DRAIN, STORE, Plan, client
 from pydantic_ai import Agent
 from pydantic_ai.conversation import ConversationTypeAdapter
 from pydantic_ai.conversation_store import InMemoryConversationStore
 from pydantic_ai.messages import (
     ModelMessage,
-    ModelRequest,
     ModelResponse,
     TextPart,
     ToolCallPart,
@@ -28,10 +27,11 @@ def model(plan: Plan, agent: str) -> FunctionModel:
     """A model that follows the plan."""
 
     async def respond(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
-        parts: list[Any] = [part for message in messages if isinstance(message, ModelRequest) for part in message.parts]
+        parts: list[Any] = [part for message in messages for part in message.parts]
         told = [str(part.content) for part in parts if isinstance(part, UserPromptPart)]
-        results = [str(part.content) for part in parts if isinstance(part, ToolReturnPart)]
-        step = await plan.next(agent, told, results)
+        called = [part.tool_call_id for part in parts if isinstance(part, ToolCallPart)]
+        results = [(part.tool_call_id, str(part.content)) for part in parts if isinstance(part, ToolReturnPart)]
+        step = await plan.next(agent, told, called, results)
         calls = [ToolCallPart(call.name, call.args, tool_call_id=call.id) for call in step.calls]
         return ModelResponse(parts=[*calls] or [TextPart(step.text)])
 
@@ -67,7 +67,7 @@ async def main() -> None:
         async def delegate(text: str) -> str:
             return (await other.run(text)).output
 
-        await serve(agent, mailbox, store=FileStore() if STORE else None)
+        await serve(agent, mailbox, store=FileStore() if STORE else None, drain_seconds=DRAIN)
 
 
 asyncio.run(main())

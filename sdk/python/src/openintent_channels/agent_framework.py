@@ -10,18 +10,9 @@ something came.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ._agent_runs import (
-    DRAIN_SECONDS,
-    MOST_FAILURES,
-    Showing,
-    current_showing,
-    missing,
-    run_of,
-    serve_runs,
-    text_of,
-)
+from ._agent_runs import ServingOptions, Showing, current_showing, missing, run_of, serve_runs, text_of
 from .async_mailbox import AsyncMailbox
 
 try:
@@ -40,6 +31,9 @@ try:
     )
 except ImportError as error:
     raise missing("agent_framework", "agent-framework", "agent-framework-core 1.23 or newer", error) from None
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["inbox", "run_of", "serve", "tools"]
 
@@ -61,8 +55,7 @@ async def serve(
     *,
     store: SessionStore | None = None,
     session_id: str | None = None,
-    drain_seconds: float = DRAIN_SECONDS,
-    most_failures: int = MOST_FAILURES,
+    **options: Unpack[ServingOptions],
 ) -> None:
     """Runs the agent whenever something waits, one run at a time, until SIGINT or SIGTERM. The run that is under way has
     `drain_seconds` then. With a `store` all runs are one session, which goes under the agent's name unless `session_id`
@@ -79,7 +72,7 @@ async def serve(
         if store is not None:
             await store.set(kept, session)
 
-    await serve_runs(mailbox, run, drain_seconds=drain_seconds, most_failures=most_failures)
+    await serve_runs(mailbox, run, **options)
 
 
 class _Inbox(ContextProvider):

@@ -12,18 +12,9 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
-from ._agent_runs import (
-    DRAIN_SECONDS,
-    MOST_FAILURES,
-    Showing,
-    current_showing,
-    missing,
-    run_of,
-    serve_runs,
-    text_of,
-)
+from ._agent_runs import ServingOptions, Showing, current_showing, missing, run_of, serve_runs, text_of
 from .async_mailbox import AsyncMailbox
 
 try:
@@ -33,6 +24,9 @@ try:
     from crewai.tools import BaseTool, tool
 except ImportError as error:
     raise missing("crewai", "crewai", "crewai 1.15 or newer", error) from None
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["inbox", "run_of", "serve", "tools"]
 
@@ -51,13 +45,7 @@ def inbox(mailbox: AsyncMailbox, role: str) -> Callable[[LLMCallHookContext], No
     return _Inbox(mailbox, role)
 
 
-async def serve(
-    agent: Agent,
-    mailbox: AsyncMailbox,
-    *,
-    drain_seconds: float = DRAIN_SECONDS,
-    most_failures: int = MOST_FAILURES,
-) -> None:
+async def serve(agent: Agent, mailbox: AsyncMailbox, **options: Unpack[ServingOptions]) -> None:
     """Runs the agent whenever something waits, one run at a time, until SIGINT or SIGTERM. The run that is under way has
     `drain_seconds` then; after that it ends at its model's next call, because a thread cannot be stopped. Each run stands
     alone, and is settled when it has ended. Raises the last run's error when `most_failures` have failed in a row."""
@@ -71,7 +59,7 @@ async def serve(
             hook.ended = True
             raise
 
-    await serve_runs(mailbox, run, drain_seconds=drain_seconds, most_failures=most_failures)
+    await serve_runs(mailbox, run, **options)
 
 
 class _Inbox:

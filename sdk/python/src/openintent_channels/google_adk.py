@@ -11,18 +11,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from ._agent_runs import (
-    DRAIN_SECONDS,
-    MOST_FAILURES,
-    Showing,
-    current_showing,
-    missing,
-    run_of,
-    serve_runs,
-    text_of,
-)
+from ._agent_runs import ServingOptions, Showing, current_showing, missing, run_of, serve_runs, text_of
 from .async_mailbox import AsyncMailbox
 
 try:
@@ -30,14 +22,18 @@ try:
     from google.adk.agents.callback_context import CallbackContext
     from google.adk.apps import App
     from google.adk.events import Event
-    from google.adk.models import LlmRequest, LlmResponse
+    from google.adk.models.llm_request import LlmRequest
+    from google.adk.models.llm_response import LlmResponse
     from google.adk.plugins import BasePlugin
     from google.adk.runners import Runner
     from google.adk.sessions import BaseSessionService, InMemorySessionService
-    from google.adk.tools import FunctionTool
+    from google.adk.tools.function_tool import FunctionTool
     from google.genai.types import Content, Part
 except ImportError as error:
     raise missing("google_adk", "google-adk", "google-adk 2.13 or newer", error) from None
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["inbox", "run_of", "serve", "tools"]
 
@@ -64,14 +60,13 @@ async def serve(
     app_name: str = _APP,
     user_id: str = _APP,
     plugins: Sequence[BasePlugin] = (),
-    drain_seconds: float = DRAIN_SECONDS,
-    most_failures: int = MOST_FAILURES,
+    **options: Unpack[ServingOptions],
 ) -> None:
     """Runs the agent whenever something waits, one run at a time, until SIGINT or SIGTERM. The run that is under way has
     `drain_seconds` then. With a `session_service` all runs are one session, which goes under the agent's name unless
     `session_id` names another; without one, each run stands alone. A run is settled when its last event is appended.
     Raises the last run's error when `most_failures` have failed in a row."""
-    sessions = session_service or InMemorySessionService()  # type: ignore[no-untyped-call]
+    sessions = session_service or InMemorySessionService()
     app = App(name=app_name, root_agent=agent, plugins=[_Inbox(mailbox, agent.name), *plugins])
     runner = Runner(app=app, session_service=sessions)
     kept = None if session_service is None else session_id or agent.name
@@ -88,7 +83,7 @@ async def serve(
             await sessions.delete_session(app_name=app_name, user_id=user_id, session_id=name)
 
     try:
-        await serve_runs(mailbox, run, drain_seconds=drain_seconds, most_failures=most_failures)
+        await serve_runs(mailbox, run, **options)
     finally:
         await runner.close()
 

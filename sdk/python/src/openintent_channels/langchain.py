@@ -10,20 +10,9 @@ themselves.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ._agent_runs import (
-    DRAIN_SECONDS,
-    HEADING,
-    MOST_FAILURES,
-    Showing,
-    call_key,
-    current_showing,
-    missing,
-    run_of,
-    serve_runs,
-    tool_call,
-)
+from ._agent_runs import HEADING, ServingOptions, Showing, call_key, current_showing, missing, run_of, serve_runs, tool_call
 from .async_mailbox import AsyncMailbox
 from .mail import MailboxMessage
 
@@ -39,6 +28,9 @@ try:
     from langgraph.types import Command
 except ImportError as error:
     raise missing("langchain", "langchain", "langchain 1.5 or newer", error) from None
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["inbox", "new_messages", "run_of", "serve", "tools"]
 
@@ -74,15 +66,14 @@ async def serve(
     thread_id: str | None = None,
     config: RunnableConfig | None = None,
     context: Any = None,
-    drain_seconds: float = DRAIN_SECONDS,
-    most_failures: int = MOST_FAILURES,
+    **options: Unpack[ServingOptions],
 ) -> None:
     """Runs the agent whenever something waits, one run at a time, until SIGINT or SIGTERM. The run that is under way has
     `drain_seconds` then. With a checkpointer all runs are one thread, which goes under the mailbox's agent unless
     `thread_id` names another; a run that a crash cut short goes on from its last checkpoint, and a run is settled when its
     last checkpoint is written. Without one, each run stands alone. `config` and `context` go to each run. Raises the last
     run's error when `most_failures` have failed in a row."""
-    said: RunnableConfig = {**(config or {})}  # type: ignore[typeddict-item]
+    said: RunnableConfig = {**(config or {})}
     said["configurable"] = {"thread_id": thread_id or mailbox.agent_id, **said.get("configurable", {})}
     stores = bool(agent.checkpointer)
 
@@ -97,7 +88,7 @@ async def serve(
         if new := _unheld(showing.messages, state.values.get("messages", []) if state else []):
             await go_on({"messages": new})
 
-    await serve_runs(mailbox, run, drain_seconds=drain_seconds, most_failures=most_failures)
+    await serve_runs(mailbox, run, **options)
 
 
 class _Inbox(AgentMiddleware[State, Any, Any]):

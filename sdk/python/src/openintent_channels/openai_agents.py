@@ -10,19 +10,10 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from ._agent_runs import (
-    DRAIN_SECONDS,
-    MOST_FAILURES,
-    Showing,
-    current_showing,
-    missing,
-    run_of,
-    serve_runs,
-    text_of,
-)
+from ._agent_runs import ServingOptions, Showing, current_showing, missing, run_of, serve_runs, text_of
 from .async_mailbox import AsyncMailbox
 
 try:
@@ -31,6 +22,9 @@ try:
     from agents.run_config import CallModelData, CallModelInputFilter, ModelInputData
 except ImportError as error:
     raise missing("openai_agents", "openai-agents", "openai-agents 0.24 or newer", error) from None
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["inbox", "run_of", "serve", "tools"]
 
@@ -56,8 +50,7 @@ async def serve(
     context: ContextT | None = None,
     run_config: RunConfig | None = None,
     max_turns: int = 10,
-    drain_seconds: float = DRAIN_SECONDS,
-    most_failures: int = MOST_FAILURES,
+    **options: Unpack[ServingOptions],
 ) -> None:
     """Runs the agent whenever something waits, one run at a time, until SIGINT or SIGTERM. The run that is under way has
     `drain_seconds` then. With a `session` all runs are one conversation, and a run is settled when the session holds it
@@ -74,7 +67,7 @@ async def serve(
         if session is not None and meanwhile:
             await session.add_items(meanwhile)
 
-    await serve_runs(mailbox, run, drain_seconds=drain_seconds, most_failures=most_failures)
+    await serve_runs(mailbox, run, **options)
 
 
 class _Inbox:

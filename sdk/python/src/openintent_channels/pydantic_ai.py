@@ -8,19 +8,9 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ._agent_runs import (
-    DRAIN_SECONDS,
-    MOST_FAILURES,
-    Showing,
-    current_showing,
-    missing,
-    run_of,
-    serve_runs,
-    text_of,
-    unheld,
-)
+from ._agent_runs import ServingOptions, Showing, current_showing, missing, run_of, serve_runs, text_of, unheld
 from .async_mailbox import AsyncMailbox
 
 try:
@@ -34,6 +24,9 @@ try:
     from pydantic_ai.toolsets import FunctionToolset
 except ImportError as error:
     raise missing("pydantic_ai", "pydantic-ai", "pydantic-ai-slim 2.68 or newer", error) from None
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 DepsT = TypeVar("DepsT")
 
@@ -56,8 +49,7 @@ async def serve(
     deps: DepsT | None = None,
     store: ConversationStore | None = None,
     conversation_id: str | None = None,
-    drain_seconds: float = DRAIN_SECONDS,
-    most_failures: int = MOST_FAILURES,
+    **options: Unpack[ServingOptions],
 ) -> None:
     """Runs the agent whenever something waits, one run at a time, until SIGINT or SIGTERM. The run that is under way has
     `drain_seconds` then. With a `store` all runs are one conversation, which goes under the agent's name unless
@@ -80,7 +72,7 @@ async def serve(
             if store is not None:
                 await store.save(result)
 
-    await serve_runs(mailbox, run, drain_seconds=drain_seconds, most_failures=most_failures)
+    await serve_runs(mailbox, run, **options)
 
 
 class _Inbox(AbstractCapability[Any]):

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { inbox, serve, tools } from "@openintent/channels/ai";
 import { jsonSchema, tool, ToolLoopAgent, type ModelMessage } from "ai";
-import { config, consultDescription, helperScript, lookDescription, mailbox, script } from "../bar/child.js";
+import { config, consultDescription, drainSeconds, helperScript, lookDescription, mailbox, script } from "../bar/child.js";
 import { fakeModel } from "./fake-model.js";
 
 const nothing = jsonSchema<object>({ type: "object", properties: {} });
@@ -28,4 +28,4 @@ const history = {
   },
   save: (messages: ModelMessage[]): void => writeFileSync(config.state, JSON.stringify(messages)),
 };
-await serve(agent, mailbox, { history });
+await serve(agent, mailbox, { drainSeconds, history });

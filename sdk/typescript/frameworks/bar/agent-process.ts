@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Config } from "./child.js";
 
-/** How long an agent may tell nothing, in milliseconds. */
-const patience = 90_000;
+/** How long an agent may tell nothing, in milliseconds: frameworks take long to load on a busy machine. */
+const patience = 300_000;
 
 interface Event {
   readonly event: string;

@@ -16,6 +16,9 @@ export const config = JSON.parse(process.argv[2]!) as Config;
 export const script = new Script("agent", config.actions);
 export const helperScript = new Script("helper", config.helper ?? []);
 
+/** How long a run may go on after SIGTERM, in seconds: machines are busy. */
+export const drainSeconds = 300;
+
 /** The mailbox of the agent. It tells the test when something came. */
 export const mailbox = new OpenIntentClient({ agentId: config.agent }).mailbox(config.agent);
 mailbox.wake(() => tell("came"));

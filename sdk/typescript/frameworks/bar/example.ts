@@ -5,8 +5,7 @@ import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { AgentProcess } from "./agent-process.js";
-import { Talk } from "./bar.js";
-import { Server } from "./server.js";
+import { onEachEngine, Talk } from "./bar.js";
 
 /** The agent of the examples. */
 const researcher = "researcher";
@@ -19,23 +18,23 @@ export function exampleCall(prompt: string): { message_id: string; text: string 
 
 /** Checks that an example, as people read it, answers what it is asked, and ends cleanly. `arguments_` are those of Node.js. */
 export function exampleAnswers(example: URL, arguments_: readonly string[] = []): void {
-  test("the example answers what it is asked, and ends at SIGTERM", { timeout: 240_000 }, async () => {
-    const model = await FakeOpenAI.start();
-    const server = await Server.start("SQLite");
-    const talk = await Talk.begin(server, fileURLToPath(example), researcher);
-    try {
-      const asked = await talk.asks();
-      const env = { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: "none" };
-      const agent = AgentProcess.run([...arguments_, fileURLToPath(example)], server.address, env);
-      assert.deepEqual(await talk.answered(asked), [{ text: "v2.3" }]);
-      agent.terminate();
-      assert.equal(await agent.ended(), 0);
-      assert.deepEqual(await talk.left(), []);
-    } finally {
-      await talk.end();
-      await server.stop();
-      model.stop();
-    }
+  onEachEngine((server) => {
+    test("the example answers what it is asked, and ends at SIGTERM", { timeout: 900_000 }, async () => {
+      const model = await FakeOpenAI.start();
+      const talk = await Talk.begin(server(), fileURLToPath(example), researcher);
+      try {
+        const asked = await talk.asks();
+        const env = { OPENAI_BASE_URL: model.url, OPENAI_API_KEY: "none" };
+        const agent = AgentProcess.run([...arguments_, fileURLToPath(example)], server().address, env);
+        assert.deepEqual(await talk.answered(asked), [{ text: "v2.3" }]);
+        agent.terminate();
+        assert.equal(await agent.ended(), 0);
+        await talk.leaves();
+      } finally {
+        await talk.end();
+        model.stop();
+      }
+    });
   });
 }
 

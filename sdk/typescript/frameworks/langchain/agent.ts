@@ -1,7 +1,7 @@
 import { inbox, serve, tools } from "@openintent/channels/langchain";
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { createAgent, tool } from "langchain";
-import { config, consultDescription, helperScript, lookDescription, mailbox, script } from "../bar/child.js";
+import { config, consultDescription, drainSeconds, helperScript, lookDescription, mailbox, script } from "../bar/child.js";
 import { FileSaver } from "./file-saver.js";
 import { ScriptedModel } from "./scripted-model.js";
 
@@ -23,4 +23,4 @@ const agent = createAgent({
   middleware: [await inbox(mailbox)],
   checkpointer: new FileSaver(config.state),
 });
-await serve(agent, mailbox);
+await serve(agent, mailbox, { drainSeconds });

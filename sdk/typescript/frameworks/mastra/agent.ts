@@ -5,7 +5,7 @@ import { LibSQLStore } from "@mastra/libsql";
 import { Memory } from "@mastra/memory";
 import { inbox, serve, tools } from "@openintent/channels/mastra";
 import { z } from "zod";
-import { config, consultDescription, helperScript, lookDescription, mailbox, script } from "../bar/child.js";
+import { config, consultDescription, drainSeconds, helperScript, lookDescription, mailbox, script } from "../bar/child.js";
 import { scriptedModel } from "./scripted-model.js";
 
 const nothing = z.object({});
@@ -30,4 +30,4 @@ const agent = new Agent({
   memory: new Memory({ storage }),
 });
 new Mastra({ agents: { agent, helper }, storage, logger: false });
-await serve(agent, mailbox);
+await serve(agent, mailbox, { drainSeconds });
