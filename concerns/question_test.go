@@ -98,3 +98,18 @@ func TestAQuestionToARole(t *testing.T) {
 		require.Len(t, h.of(t, as("carol"), isQuestion), 1, "the claim is over")
 	})
 }
+
+// Of several answers an agent gives one. The request waits for the others then, and is no question of its own any more.
+func TestWhoeverHasGivenOneOfSeveralAnswersIsAskedNoMore(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.register(t, "bob", "worker")
+		h.register(t, "carol", "worker")
+		asked := h.ask(t, "alice", "role:worker", 0, takingTwo)
+		h.only(t, as("bob"), isQuestion)
+		h.replyWithClaim(t, "bob", asked)
+		h.none(t, as("bob"), isQuestion)
+		h.only(t, as("carol"), isQuestion)
+		h.replyWithClaim(t, "carol", asked)
+		h.none(t, as("carol"), isQuestion)
+	})
+}
