@@ -19,6 +19,7 @@ func TestAQuestionWaitsForItsRecipient(t *testing.T) {
 		require.Equal(t, []string{h.intent, h.channel, asked.GetId(), "alice"},
 			[]string{one.GetIntentId(), one.GetChannelId(), one.GetMessageId(), one.GetAgentId()})
 		require.Nil(t, one.SubscriptionId)
+		require.Nil(t, one.TaskId)
 		require.Equal(t, []string{"ANSWER", "CLAIM", "DECLINE", "DEFER"}, words(one))
 		require.Contains(t, one.GetSummary(), `alice asks on channel "desk", and waits for an answer until `)
 		for _, other := range []string{"alice", "carol"} {
