@@ -20,7 +20,7 @@ type concern struct {
 	// of is what the concern is about, by which its id is made: an id, or several.
 	of string
 
-	intentID, channelID, messageID, agentID, subscriptionID string
+	intentID, channelID, messageID, agentID, subscriptionID, taskID string
 	// names are the agents that the sentence names beside agentID.
 	names   []string
 	summary string
@@ -50,7 +50,7 @@ func (c *concern) toWire() *openintentv1.Concern {
 	return &openintentv1.Concern{
 		Id: c.id(), Kind: c.kind, Since: timestamppb.New(c.since),
 		IntentId: optional.Text(c.intentID), ChannelId: optional.Text(c.channelID), MessageId: optional.Text(c.messageID),
-		AgentId: optional.Text(c.agentID), SubscriptionId: optional.Text(c.subscriptionID),
+		AgentId: optional.Text(c.agentID), SubscriptionId: optional.Text(c.subscriptionID), TaskId: optional.Text(c.taskID),
 		Summary: c.summary, Actions: c.actions,
 	}
 }

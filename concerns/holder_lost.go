@@ -106,8 +106,8 @@ func (holderLost) judge(l *look, some []candidate) ([]*concern, error) {
 			continue
 		}
 		found[i] = &concern{
-			kind: lostKind, since: database.Time(c.since), of: task.id, intentID: head.IntentID, agentID: task.agent,
-			summary: fmt.Sprintf("The task %q (%s) waits for %s, which is presumed dead.", task.name, task.id, task.agent),
+			kind: lostKind, since: database.Time(c.since), of: task.id, intentID: head.IntentID, agentID: task.agent, taskID: task.id,
+			summary: fmt.Sprintf("The task %q waits for %s, which is presumed dead.", task.name, task.agent),
 		}
 		found[i].may(openintentv1.ConcernAction_CONCERN_ACTION_REASSIGN, !l.by.ReadOnly)
 	}

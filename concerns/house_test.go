@@ -179,6 +179,11 @@ func (h *house) ask(t *testing.T, from, to string, wait time.Duration, options .
 
 func on(channel string) func(*sendForm) { return func(f *sendForm) { f.ChannelId = channel } }
 
+// takingTwo makes the request one that takes two answers.
+func takingTwo(f *sendForm) {
+	f.Collect = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"quorum": structpb.NewNumberValue(2)}})
+}
+
 func obliging(delegate string) func(*sendForm) {
 	return func(f *sendForm) {
 		f.Obligation = &openintentv1.Obligation{Blocks: openintentv1.Blocks_BLOCKS_HALTED}
@@ -190,8 +195,20 @@ func obliging(delegate string) func(*sendForm) {
 
 func (h *house) reply(t *testing.T, from string, to *sent) {
 	t.Helper()
+	h.replyAs(t, from, to, nil)
+}
+
+// replyWithClaim claims a request, and answers it under the claim.
+func (h *house) replyWithClaim(t *testing.T, from string, to *sent) {
+	t.Helper()
+	fence := h.claim(t, from, to)
+	h.replyAs(t, from, to, &fence)
+}
+
+func (h *house) replyAs(t *testing.T, from string, to *sent, fence *int64) {
+	t.Helper()
 	_, err := h.talk.ReplyMessage(as(from), &openintentv1.ReplyMessageRequest{
-		ChannelId: to.GetChannelId(), MessageId: to.GetId(), Payload: &structpb.Struct{},
+		ChannelId: to.GetChannelId(), MessageId: to.GetId(), Payload: &structpb.Struct{}, Fence: fence,
 	})
 	require.NoError(t, err)
 }

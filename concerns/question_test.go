@@ -19,6 +19,7 @@ func TestAQuestionWaitsForItsRecipient(t *testing.T) {
 		require.Equal(t, []string{h.intent, h.channel, asked.GetId(), "alice"},
 			[]string{one.GetIntentId(), one.GetChannelId(), one.GetMessageId(), one.GetAgentId()})
 		require.Nil(t, one.SubscriptionId)
+		require.Nil(t, one.TaskId)
 		require.Equal(t, []string{"ANSWER", "CLAIM", "DECLINE", "DEFER"}, words(one))
 		require.Contains(t, one.GetSummary(), `alice asks on channel "desk", and waits for an answer until `)
 		for _, other := range []string{"alice", "carol"} {
@@ -96,5 +97,20 @@ func TestAQuestionToARole(t *testing.T) {
 		require.Equal(t, []string{"ANSWER", "DECLINE", "DEFER"}, words(h.only(t, as("bob"), isQuestion)))
 		h.clock.Advance(2 * time.Minute)
 		require.Len(t, h.of(t, as("carol"), isQuestion), 1, "the claim is over")
+	})
+}
+
+// Of several answers an agent gives one. The request waits for the others then, and is no question of its own any more.
+func TestWhoeverHasGivenOneOfSeveralAnswersIsAskedNoMore(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.register(t, "bob", "worker")
+		h.register(t, "carol", "worker")
+		asked := h.ask(t, "alice", "role:worker", 0, takingTwo)
+		h.only(t, as("bob"), isQuestion)
+		h.replyWithClaim(t, "bob", asked)
+		h.none(t, as("bob"), isQuestion)
+		h.only(t, as("carol"), isQuestion)
+		h.replyWithClaim(t, "carol", asked)
+		h.none(t, as("carol"), isQuestion)
 	})
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/internal/caller"
@@ -137,17 +136,12 @@ func TestAShortAskIsAConcernOnceItHasTimedOut(t *testing.T) {
 func TestAQuorumThatHasBegunIsTakenUp(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		h.register(t, "bob", "worker")
-		two := structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"quorum": structpb.NewNumberValue(2)}})
-		asked := h.ask(t, "alice", "role:worker", 0, func(f *sendForm) { f.Collect = two })
+		asked := h.ask(t, "alice", "role:worker", 0, takingTwo)
 		h.clock.Advance(11 * time.Minute)
 		one := h.only(t, as("alice"), isUnanswered)
 		require.Equal(t, `Nobody of the role worker has taken up the request of alice on channel "desk".`, one.GetSummary())
 		require.Nil(t, one.AgentId)
-		fence := h.claim(t, "bob", asked)
-		_, err := h.talk.ReplyMessage(as("bob"), &openintentv1.ReplyMessageRequest{
-			ChannelId: h.channel, MessageId: asked.GetId(), Payload: &structpb.Struct{}, Fence: &fence,
-		})
-		require.NoError(t, err)
+		h.replyWithClaim(t, "bob", asked)
 		h.clock.Advance(10 * time.Minute)
 		h.none(t, as("alice"), isUnanswered)
 	})

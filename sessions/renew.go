@@ -19,8 +19,8 @@ type Renewed struct {
 }
 
 // Renew asks the identity provider anew, through ask, about whom a session stands for, and stores what it says. If another server, or
-// another call, is asking already or has asked meanwhile, Renew returns the session as it is now, or nil if it has ended. The context should not end meanwhile: a provider may accept only once
-// what renews a session.
+// another call, is asking already or has asked meanwhile, Renew returns the session as it is now, or nil if it has ended. The context should
+// not end meanwhile: a provider may accept only once what renews a session.
 func (s *Service) Renew(
 	ctx context.Context, session *Session, ask func(ctx context.Context, refresh string) (Renewed, error),
 ) (*Session, error) {

@@ -3,6 +3,7 @@ package sessions
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -153,6 +154,33 @@ func TestSessionsThatBeginTogetherAreBounded(t *testing.T) {
 		}
 		require.NoError(t, group.Wait())
 		require.Equal(t, mostOfKey, h.count(t, "console_sessions"))
+	})
+}
+
+// Servers that begin sessions of one key at the same moment do so one after the other, so that each counts those before. On SQLite there is one
+// server, whose transactions wait for each other anyway.
+func TestServersBeginSessionsOfAKeyOneAfterTheOther(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		waited := errors.New("it has to try again")
+		begun := func(cookie string) *Session {
+			return &Session{ID: idOf(cookie), Holder: Holder{KeyID: "key", Agent: "alice"}, check: keyDigest[:]}
+		}
+		require.NoError(t, h.db.Write(context.Background(), func(tx *database.Tx) error {
+			if err := h.first().store(tx, begun("one"), nil); err != nil {
+				return err
+			}
+			for _, other := range h.services[1:] {
+				tries := 0
+				require.ErrorIs(t, other.db.Write(context.Background(), func(tx *database.Tx) error {
+					if tries++; tries > 1 {
+						return waited
+					}
+					return other.store(tx, begun("two"), nil)
+				}), waited)
+			}
+			return nil
+		}))
+		require.Equal(t, 1, h.count(t, "console_sessions"))
 	})
 }
 

@@ -29,7 +29,7 @@ func insert(tx *database.Tx, s *Session) error {
 func find(tx *database.Tx, id string) (found *Session, err error) {
 	err = tx.Pipeline(database.Statement{
 		SQL: "SELECT s.secret_digest, s.code_until, s.key_id, s.key_check, s.agent_id, s.human, s.created_at, s.used_at," +
-			" t.issuer, t.subject, t.agents, t.roles, t.accepted_until, t.refresh_token, t.renewing_at" +
+			" t.issuer, t.subject, t.agents, t.roles, t.accepted_until, t.refresh_token" +
 			" FROM console_sessions s LEFT JOIN console_tokens t ON t.session_id = s.session_id WHERE s.session_id = ?",
 		Args: []any{id},
 		Scan: func(row database.Row) (err error) {
@@ -38,7 +38,7 @@ func find(tx *database.Tx, id string) (found *Session, err error) {
 			var codeUntil *int64
 			var createdAt, usedAt int64
 			if err := row.Scan(&secret, &codeUntil, &s.KeyID, &s.check, &s.Agent, &s.Human, &createdAt, &usedAt,
-				&token.issuer, &token.subject, &token.agents, &token.roles, &token.acceptedUntil, &token.refresh, &token.renewingAt); err != nil {
+				&token.issuer, &token.subject, &token.agents, &token.roles, &token.acceptedUntil, &token.refresh); err != nil {
 				return err
 			}
 			copy(s.secret[:], secret)

@@ -16,8 +16,7 @@ type Token struct {
 	Until time.Time
 
 	// refresh renews it, encrypted with the session's cookie; nil if the provider gave nothing for that.
-	refresh    []byte
-	renewingAt time.Time
+	refresh []byte
 }
 
 // Renews reports whether the provider can be asked again.
@@ -25,19 +24,16 @@ func (t *Token) Renews() bool { return t.refresh != nil }
 
 // tokenRow is a token as the table has it, or nothing where a session has none.
 type tokenRow struct {
-	issuer, subject           *string
-	agents, roles, refresh    []byte
-	acceptedUntil, renewingAt *int64
+	issuer, subject        *string
+	agents, roles, refresh []byte
+	acceptedUntil          *int64
 }
 
 func (r *tokenRow) token() (*Token, error) {
 	if r.issuer == nil {
 		return nil, nil
 	}
-	t := &Token{
-		Issuer: *r.issuer, Subject: *r.subject, Until: database.Time(*r.acceptedUntil), refresh: r.refresh,
-		renewingAt: database.Time(*r.renewingAt),
-	}
+	t := &Token{Issuer: *r.issuer, Subject: *r.subject, Until: database.Time(*r.acceptedUntil), refresh: r.refresh}
 	if err := json.Unmarshal(r.agents, &t.Agents); err != nil {
 		return nil, err
 	}

@@ -109,13 +109,15 @@ func (c *concernsCommand) find(ctx context.Context, client *openintent.Client) (
 	}
 }
 
-// subjectOf returns by which reference other commands find what a concern is about.
+// subjectOf returns by which reference other commands find what a concern is about. A task has no commands; its id is for the API.
 func subjectOf(one *openintentv1.Concern) string {
 	switch {
 	case one.MessageId != nil:
 		return reference(one.GetChannelId(), one.GetMessageId())
 	case one.SubscriptionId != nil:
 		return one.GetSubscriptionId()
+	case one.TaskId != nil:
+		return one.GetTaskId()
 	case one.ChannelId != nil:
 		return one.GetChannelId()
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/e2e/harness"
+	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/internal/database/databasetest"
 	"openintent/server"
 )
@@ -107,4 +108,17 @@ func TestConcernsOfOtherKinds(t *testing.T) {
 		require.Contains(t, masked(operator.does(t, "concerns", "--kind", "unanswered")), "chan-1/msg-2  withdraw")
 		require.Empty(t, bob.does(t, "concerns"), "they are none of bob's")
 	})
+}
+
+func TestWhatAConcernIsAbout(t *testing.T) {
+	text := func(s string) *string { return &s }
+	for subject, one := range map[string]*openintentv1.Concern{
+		"chan/msg": {IntentId: text("intent"), ChannelId: text("chan"), MessageId: text("msg")},
+		"sub":      {IntentId: text("intent"), SubscriptionId: text("sub")},
+		"task":     {IntentId: text("intent"), AgentId: text("bob"), TaskId: text("task")},
+		"chan":     {IntentId: text("intent"), ChannelId: text("chan")},
+		"intent":   {IntentId: text("intent"), AgentId: text("bob")},
+	} {
+		require.Equal(t, subject, subjectOf(one))
+	}
 }

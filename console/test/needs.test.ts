@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Task } from "../src/client/intents.ts";
 import type { Concern } from "../src/client/types.ts";
 import { commonActions, doneOf, groupsOf, kindNamed, labelOf } from "../src/pages/needs/kinds.ts";
-import { tasksOf } from "../src/pages/needs/reassigning.ts";
+import { waits } from "../src/pages/needs/reassigning.ts";
 import { doctorCommand, harnesses, wakeCommand } from "../src/pages/needs/wake.ts";
 import { at } from "./helper.ts";
 
@@ -53,16 +53,13 @@ test("what is done to many is what all of them allow, with one click", () => {
   assert.deepEqual([doneOf("decline", 1), doneOf("decline", 3)], ["Declined", "3 declined"]);
 });
 
-function task(id: string, assigned_agent: string | null, status: Task["status"] = "running"): Task {
-  return { id, assigned_agent, status, name: id, version: 3 } as Task;
-}
-
-test("a task that waits for a dead agent is found by the concern's sentence", () => {
-  const tasks = [task("task_1", "worker"), task("task_2", "worker"), task("task_3", "carrier"), task("task_4", "worker", "completed"), task("task_5", null)];
-  const ids = (summary: string) => tasksOf({ summary, agent_id: "worker" }, tasks).map(({ id }) => id);
-  assert.deepEqual(ids('The task "Carry" (task_2) waits for worker, which is presumed dead.'), ["task_2"]);
-  assert.deepEqual(ids("A sentence of a later server."), ["task_1", "task_2"], "then somebody chooses");
-  assert.deepEqual(ids('The task "Carry" (task_4) waits for worker, which is presumed dead.'), ["task_1", "task_2"], "what is over waits no more");
+test("a task waits for a dead agent until it is given to another one, or over", () => {
+  const waiting = (assigned_agent: string | null, status: Task["status"]) => waits({ assigned_agent, status } as Task, { agent_id: "worker" });
+  assert.ok(waiting("worker", "running"));
+  assert.ok(waiting("worker", "failed"), "it may be tried again");
+  assert.ok(!waiting("carrier", "running"));
+  assert.ok(!waiting(null, "ready"));
+  assert.ok(!waiting("worker", "completed"));
 });
 
 test("what wakes an agent is one command, whatever the agent is called", () => {

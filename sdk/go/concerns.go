@@ -73,8 +73,9 @@ type Concern struct {
 	ID   string
 	Kind ConcernKind
 	// Since is since when; for requests, when they were sent.
-	Since                                                   time.Time
-	IntentID, ChannelID, MessageID, AgentID, SubscriptionID string
+	Since time.Time
+	// IntentID and the other ids are what the concern is about.
+	IntentID, ChannelID, MessageID, AgentID, SubscriptionID, TaskID string
 	// Summary is one sentence for people.
 	Summary string
 	// Actions are words for what this client may do about it now, such as "answer"; docs/concerns.md says by which calls.
@@ -113,7 +114,7 @@ func concernOf(wire *openintentv1.Concern) Concern {
 	one := Concern{
 		ID: wire.GetId(), Kind: concernKinds.word(wire.GetKind()), Since: timeOf(wire.GetSince()), IntentID: wire.GetIntentId(),
 		ChannelID: wire.GetChannelId(), MessageID: wire.GetMessageId(), AgentID: wire.GetAgentId(), SubscriptionID: wire.GetSubscriptionId(),
-		Summary: wire.GetSummary(),
+		TaskID: wire.GetTaskId(), Summary: wire.GetSummary(),
 	}
 	for _, action := range wire.GetActions() {
 		one.Actions = append(one.Actions, concernActions.word(action))

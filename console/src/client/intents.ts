@@ -110,6 +110,10 @@ export function listTasks(intent: string, cursor?: string, signal?: AbortSignal)
   return list<Task>(`${pathOf(intent)}/tasks`, { limit: 100, cursor }, signal);
 }
 
+export function getTask(task: string, signal?: AbortSignal): Promise<Task> {
+  return get<Task>(`v1/tasks/${part(task)}`, undefined, signal);
+}
+
 /** giveTask gives a task to another agent, if nobody has changed it meanwhile. */
 export function giveTask(task: Pick<Task, "id" | "version">, agent: string): Promise<Task> {
   return send<Task>("PATCH", `v1/tasks/${part(task.id)}`, { assigned_agent: agent }, { headers: { "If-Match": String(task.version) } });

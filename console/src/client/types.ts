@@ -158,6 +158,7 @@ export interface Concern {
   message_id?: string | null;
   agent_id?: string | null;
   subscription_id?: string | null;
+  task_id?: string | null;
   summary: string;
   actions: string[];
 }

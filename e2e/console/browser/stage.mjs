@@ -177,7 +177,7 @@ export async function stage(team, { person = "you", pass = async () => {} } = {}
   await team.ask("planner", ledger, "archive-bot", "Please keep this month's files.", {});
   await team.say("planner", ledger, "Only the signature is missing.", { kind: "progress" });
 
-  const hostile = await playHostile(team, books);
+  const hostile = await playHostile(team);
   return { books, ledger, oddities, review, hostile, rate, ...busy };
 }
 
@@ -205,9 +205,10 @@ async function playWork(team, intent) {
   await team.call("planner", "POST", `intents/${intent.id}/state`, { patches, expected_version: version });
 }
 
-/** playHostile says what breaks pages that take words for markup. */
-async function playHostile(team, intent) {
-  const channel = await team.channel("planner", intent, "hostile");
+/** playHostile says what breaks pages that take words for markup, in an intent of its own. */
+async function playHostile(team) {
+  const intent = await team.intent("trickster", "Words that try to break the page");
+  const channel = await team.channel("trickster", intent, "hostile");
   const long = "x".repeat(400);
   for (const text of [
     `<img src=x onerror="document.title='broken'"><script>document.title='broken'</script><b>not bold</b>`,
@@ -254,8 +255,8 @@ async function playBusy(team, pass) {
 /** showLost tells a page that the agent of a task counts as dead, because nobody waits until it does. */
 export async function showLost(page, { id, name, intent_id, assigned_agent, created_at }) {
   const lost = {
-    id: "con_lost", kind: "holder_lost", since: created_at, intent_id, channel_id: null, message_id: null, agent_id: assigned_agent, subscription_id: null,
-    summary: `The task "${name}" (${id}) waits for ${assigned_agent}, which is presumed dead.`, actions: ["reassign"],
+    id: "con_lost", kind: "holder_lost", since: created_at, intent_id, channel_id: null, message_id: null, agent_id: assigned_agent, subscription_id: null, task_id: id,
+    summary: `The task "${name}" waits for ${assigned_agent}, which is presumed dead.`, actions: ["reassign"],
   };
   await page.route("**/v1/concerns*", async (route) => {
     const answer = await (await route.fetch()).json();

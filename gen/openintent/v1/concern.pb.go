@@ -51,7 +51,7 @@ const (
 	// Agents are braked, because they have set each other to work too often in a channel or a thread, whose first message is `message_id`.
 	// `since` is when the brake was put on.
 	ConcernKind_CONCERN_KIND_BRAKE ConcernKind = 7
-	// A task waits for an agent, `agent_id`, that is presumed dead, `since` then.
+	// A task, `task_id`, waits for an agent, `agent_id`, that is presumed dead, `since` then.
 	ConcernKind_CONCERN_KIND_HOLDER_LOST ConcernKind = 8
 )
 
@@ -135,7 +135,7 @@ const (
 	ConcernAction_CONCERN_ACTION_DROP ConcernAction = 9
 	// Let the agents go on: MessageService.LiftBrake.
 	ConcernAction_CONCERN_ACTION_LIFT ConcernAction = 10
-	// Give the task to another agent: TaskService.UpdateTask with `assigned_agent`.
+	// Give the task, `task_id`, to another agent: TaskService.UpdateTask with `assigned_agent`.
 	ConcernAction_CONCERN_ACTION_REASSIGN ConcernAction = 11
 )
 
@@ -217,6 +217,8 @@ type Concern struct {
 	AgentId *string `protobuf:"bytes,7,opt,name=agent_id,json=agentId,proto3,oneof" json:"agent_id,omitempty"`
 	// The subscription.
 	SubscriptionId *string `protobuf:"bytes,8,opt,name=subscription_id,json=subscriptionId,proto3,oneof" json:"subscription_id,omitempty"`
+	// The task.
+	TaskId *string `protobuf:"bytes,11,opt,name=task_id,json=taskId,proto3,oneof" json:"task_id,omitempty"`
 	// The concern in one sentence for people. It has nothing of the content of messages.
 	Summary string `protobuf:"bytes,9,opt,name=summary,proto3" json:"summary,omitempty"`
 	// What the caller may do about it now.
@@ -307,6 +309,13 @@ func (x *Concern) GetAgentId() string {
 func (x *Concern) GetSubscriptionId() string {
 	if x != nil && x.SubscriptionId != nil {
 		return *x.SubscriptionId
+	}
+	return ""
+}
+
+func (x *Concern) GetTaskId() string {
+	if x != nil && x.TaskId != nil {
+		return *x.TaskId
 	}
 	return ""
 }
@@ -466,7 +475,7 @@ var File_openintent_v1_concern_proto protoreflect.FileDescriptor
 
 const file_openintent_v1_concern_proto_rawDesc = "" +
 	"\n" +
-	"\x1bopenintent/v1/concern.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe6\x03\n" +
+	"\x1bopenintent/v1/concern.proto\x12\ropenintent.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x90\x04\n" +
 	"\aConcern\x12\x13\n" +
 	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x02R\x02id\x123\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x1a.openintent.v1.ConcernKindB\x03\xe0A\x02R\x04kind\x125\n" +
@@ -477,7 +486,8 @@ const file_openintent_v1_concern_proto_rawDesc = "" +
 	"\n" +
 	"message_id\x18\x06 \x01(\tH\x02R\tmessageId\x88\x01\x01\x12\x1e\n" +
 	"\bagent_id\x18\a \x01(\tH\x03R\aagentId\x88\x01\x01\x12,\n" +
-	"\x0fsubscription_id\x18\b \x01(\tH\x04R\x0esubscriptionId\x88\x01\x01\x12\x1d\n" +
+	"\x0fsubscription_id\x18\b \x01(\tH\x04R\x0esubscriptionId\x88\x01\x01\x12\x1c\n" +
+	"\atask_id\x18\v \x01(\tH\x05R\x06taskId\x88\x01\x01\x12\x1d\n" +
 	"\asummary\x18\t \x01(\tB\x03\xe0A\x02R\asummary\x126\n" +
 	"\aactions\x18\n" +
 	" \x03(\x0e2\x1c.openintent.v1.ConcernActionR\aactionsB\f\n" +
@@ -486,7 +496,9 @@ const file_openintent_v1_concern_proto_rawDesc = "" +
 	"\v_channel_idB\r\n" +
 	"\v_message_idB\v\n" +
 	"\t_agent_idB\x12\n" +
-	"\x10_subscription_id\"\xa2\x02\n" +
+	"\x10_subscription_idB\n" +
+	"\n" +
+	"\b_task_id\"\xa2\x02\n" +
 	"\x13ListConcernsRequest\x128\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1a.openintent.v1.ConcernKindB\b\xbaH\x05\x82\x01\x02\x10\x01R\x04kind\x12*\n" +
 	"\tintent_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02H\x00R\bintentId\x88\x01\x01\x12(\n" +

@@ -47,6 +47,7 @@ export interface Concern {
   readonly messageId: string | null;
   readonly agentId: string | null;
   readonly subscriptionId: string | null;
+  readonly taskId: string | null;
   /** One sentence for people. */
   readonly summary: string;
   /** What the caller may do about it now. */

@@ -25,6 +25,7 @@ class Concern:
     message_id: str | None
     agent_id: str | None
     subscription_id: str | None
+    task_id: str | None
     summary: str
     actions: tuple[str, ...]
 
@@ -53,6 +54,7 @@ def _concern_of(wire: concern_pb2.Concern) -> Concern:
         message_id=wire.message_id or None,
         agent_id=wire.agent_id or None,
         subscription_id=wire.subscription_id or None,
+        task_id=wire.task_id or None,
         summary=wire.summary,
         actions=tuple(word(concern_pb2.ConcernAction, "CONCERN_ACTION_", action) for action in wire.actions),
     )

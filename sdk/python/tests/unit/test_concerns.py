@@ -24,12 +24,18 @@ def test_a_page_of_concerns_is_read() -> None:
     question.since.FromSeconds(1)
     letters = wire.concerns.add(id="con_2", kind=concern_pb2.CONCERN_KIND_DEAD_LETTERS, subscription_id="s", summary="Dead.")
     letters.since.FromSeconds(2)
+    lost = wire.concerns.add(
+        id="con_3", kind=concern_pb2.CONCERN_KIND_HOLDER_LOST, intent_id="i", agent_id="bob", task_id="t", summary="Lost.",
+        actions=[concern_pb2.CONCERN_ACTION_REASSIGN],
+    )
+    lost.since.FromSeconds(3)
     player = Player.of(wire)
-    at = [datetime.fromtimestamp(seconds, timezone.utc) for seconds in (1, 2)]
+    at = [datetime.fromtimestamp(seconds, timezone.utc) for seconds in (1, 2, 3)]
     assert player.play(directory(player).concerns("question", "i", "ann", 2, "from")) == ConcernPage(
         concerns=(
-            Concern("con_1", "question", at[0], "i", "c", "m", "ann", None, "ann asks.", ("answer", "decline")),
-            Concern("con_2", "dead_letters", at[1], None, None, None, None, "s", "Dead.", ()),
+            Concern("con_1", "question", at[0], "i", "c", "m", "ann", None, None, "ann asks.", ("answer", "decline")),
+            Concern("con_2", "dead_letters", at[1], None, None, None, None, "s", None, "Dead.", ()),
+            Concern("con_3", "holder_lost", at[2], "i", None, None, "bob", None, "t", "Lost.", ("reassign",)),
         ),
         next_cursor="on",
     )

@@ -210,7 +210,7 @@ export function toReach(wire: WireReach): Reach {
 }
 
 export function toConcern(wire: WireConcern): Concern {
-  const { id, kind, since, intentId, channelId, messageId, agentId, subscriptionId, summary, actions } = wire;
+  const { id, kind, since, intentId, channelId, messageId, agentId, subscriptionId, taskId, summary, actions } = wire;
   return {
     id,
     kind: wordOf(concernKinds, kind),
@@ -220,6 +220,7 @@ export function toConcern(wire: WireConcern): Concern {
     messageId: messageId ?? null,
     agentId: agentId ?? null,
     subscriptionId: subscriptionId ?? null,
+    taskId: taskId ?? null,
     summary,
     actions: actions.map((action) => wordOf(concernActions, action)),
   };

@@ -137,6 +137,7 @@ function toConcern(value: unknown): Concern {
     messageId: wire["message_id"] ?? null,
     agentId: wire["agent_id"] ?? null,
     subscriptionId: wire["subscription_id"] ?? null,
+    taskId: wire["task_id"] ?? null,
     summary: wire["summary"],
     actions: wire["actions"],
   };

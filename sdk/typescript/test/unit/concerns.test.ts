@@ -22,6 +22,7 @@ const page: ConcernPage = {
       messageId: "m",
       agentId: "ann",
       subscriptionId: null,
+      taskId: null,
       summary: "ann asks.",
       actions: ["answer", "decline"],
     },
@@ -34,8 +35,22 @@ const page: ConcernPage = {
       messageId: null,
       agentId: null,
       subscriptionId: "s",
+      taskId: null,
       summary: "Dead.",
       actions: [],
+    },
+    {
+      id: "con_3",
+      kind: "holder_lost",
+      since: new Date(3_000),
+      intentId: "i",
+      channelId: null,
+      messageId: null,
+      agentId: "bob",
+      subscriptionId: null,
+      taskId: "t",
+      summary: "Lost.",
+      actions: ["reassign"],
     },
   ],
   nextCursor: "on",
@@ -47,13 +62,15 @@ test("concerns are read over gRPC", async () => {
     service(ConcernService, {
       listConcerns({ kind, intentId, agentId, limit, cursor }) {
         asked.push([kind, intentId, agentId, limit, cursor]);
-        const [since, later] = [timestampFromMs(1_000), timestampFromMs(2_000)];
+        const [since, later, last] = [timestampFromMs(1_000), timestampFromMs(2_000), timestampFromMs(3_000)];
         const actions = [ConcernAction.ANSWER, ConcernAction.DECLINE];
         const about = { intentId: "i", channelId: "c", messageId: "m", agentId: "ann" };
+        const lost = { intentId: "i", agentId: "bob", taskId: "t" };
         return {
           concerns: [
             { id: "con_1", kind: ConcernKind.QUESTION, since, ...about, summary: "ann asks.", actions },
             { id: "con_2", kind: ConcernKind.DEAD_LETTERS, since: later, subscriptionId: "s", summary: "Dead." },
+            { id: "con_3", kind: ConcernKind.HOLDER_LOST, since: last, ...lost, summary: "Lost.", actions: [ConcernAction.REASSIGN] },
           ],
           nextCursor: "on",
         };
@@ -70,14 +87,16 @@ test("concerns are read over gRPC", async () => {
 
 test("concerns are read over REST", async () => {
   const asked: string[] = [];
-  const nothing = { intent_id: null, channel_id: null, message_id: null, agent_id: null, subscription_id: null };
+  const nothing = { intent_id: null, channel_id: null, message_id: null, agent_id: null, subscription_id: null, task_id: null };
   const about = { intent_id: "i", channel_id: "c", message_id: "m", agent_id: "ann" };
   const first = { ...nothing, ...about, id: "con_1", kind: "question", since: "1970-01-01T00:00:01Z", summary: "ann asks." };
   const second = { ...nothing, id: "con_2", kind: "dead_letters", since: "1970-01-01T00:00:02Z", summary: "Dead." };
+  const third = { ...nothing, id: "con_3", kind: "holder_lost", since: "1970-01-01T00:00:03Z", summary: "Lost." };
   const answer = {
     concerns: [
       { ...first, actions: ["answer", "decline"] },
       { ...second, subscription_id: "s", actions: [] },
+      { ...third, intent_id: "i", agent_id: "bob", task_id: "t", actions: ["reassign"] },
     ],
     next_cursor: "on",
   };

@@ -59,7 +59,7 @@ CONCERN_ACTION_LIFT: ConcernAction
 CONCERN_ACTION_REASSIGN: ConcernAction
 
 class Concern(_message.Message):
-    __slots__ = ("id", "kind", "since", "intent_id", "channel_id", "message_id", "agent_id", "subscription_id", "summary", "actions")
+    __slots__ = ("id", "kind", "since", "intent_id", "channel_id", "message_id", "agent_id", "subscription_id", "task_id", "summary", "actions")
     ID_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     SINCE_FIELD_NUMBER: _ClassVar[int]
@@ -68,6 +68,7 @@ class Concern(_message.Message):
     MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     SUBSCRIPTION_ID_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
     ACTIONS_FIELD_NUMBER: _ClassVar[int]
     id: str
@@ -78,9 +79,10 @@ class Concern(_message.Message):
     message_id: str
     agent_id: str
     subscription_id: str
+    task_id: str
     summary: str
     actions: _containers.RepeatedScalarFieldContainer[ConcernAction]
-    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[ConcernKind, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., intent_id: _Optional[str] = ..., channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., subscription_id: _Optional[str] = ..., summary: _Optional[str] = ..., actions: _Optional[_Iterable[_Union[ConcernAction, str]]] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[ConcernKind, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., intent_id: _Optional[str] = ..., channel_id: _Optional[str] = ..., message_id: _Optional[str] = ..., agent_id: _Optional[str] = ..., subscription_id: _Optional[str] = ..., task_id: _Optional[str] = ..., summary: _Optional[str] = ..., actions: _Optional[_Iterable[_Union[ConcernAction, str]]] = ...) -> None: ...
 
 class ListConcernsRequest(_message.Message):
     __slots__ = ("kind", "intent_id", "agent_id", "limit", "cursor")
