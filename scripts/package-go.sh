@@ -18,7 +18,7 @@ version=$(sed -n 's/^version = "\(.*\)"$/\1/p' sdk/python/pyproject.toml)
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 
-mkdir -p "$stage/sdk/go/opentelemetry" "$stage/sdk/go/exchange" "$stage/sdk/go/internal/pace" "$stage/sdk/go/openintenttest" "$stage/gen/openintent/v1"
+mkdir -p "$stage/sdk/go"/{opentelemetry,exchange,internal/pace,openintenttest,story} "$stage/gen/openintent/v1"
 cp LICENSE "$stage"
 cp sdk/README.md "$stage/sdk"
 cp sdk/go/README.md sdk/go/*.go "$stage/sdk/go"
@@ -26,9 +26,10 @@ cp sdk/go/opentelemetry/*.go "$stage/sdk/go/opentelemetry"
 cp sdk/go/exchange/*.go "$stage/sdk/go/exchange"
 cp sdk/go/internal/pace/*.go "$stage/sdk/go/internal/pace"
 cp sdk/go/openintenttest/*.go "$stage/sdk/go/openintenttest"
+cp sdk/go/story/*.go "$stage/sdk/go/story"
 cp gen/openintent/v1/*.go "$stage/gen/openintent/v1"
 # The gateway belongs to the server, and the tests need dependencies that users do not.
-rm "$stage"/gen/openintent/v1/*.pb.gw.go "$stage"/sdk/go/*_test.go "$stage"/sdk/go/opentelemetry/*_test.go "$stage"/sdk/go/internal/pace/*_test.go
+rm "$stage"/gen/openintent/v1/*.pb.gw.go "$stage"/sdk/go/*_test.go "$stage"/sdk/go/opentelemetry/*_test.go "$stage"/sdk/go/internal/pace/*_test.go "$stage"/sdk/go/story/*_test.go
 
 # Of the repository's requirements, only those of these packages stay, with their versions.
 cp go.mod go.sum "$stage"

@@ -16,6 +16,9 @@ python=$(scripts/python-env.sh python-package sdk/python/package-requirements.tx
 source=$(mktemp -d)
 trap 'rm -rf "$source"' EXIT
 cp -r sdk/python/src sdk/python/pyproject.toml sdk/python/README.md LICENSE "$source"
+# The page of a package stands alone: links into the repository would lead nowhere.
+sed -i.links -E 's#\[([^]]+)\]\(\.\./[^)]*\)#\1#g' "$source/README.md"
+rm "$source/README.md.links"
 find "$source" -name __pycache__ -prune -exec rm -r {} +
 "$python" -m build --wheel --no-isolation --outdir "$output" "$source" >&2
 echo "$output"/openintent_channels-*.whl

@@ -18,6 +18,9 @@ node=$PWD/scripts/node.sh
 source=$(mktemp -d)
 trap 'rm -rf "$source"' EXIT
 cp -r sdk/typescript/src sdk/typescript/package.json sdk/typescript/tsconfig.json sdk/typescript/README.md LICENSE "$source"
+# The page of a package stands alone: links into the repository would lead nowhere.
+sed -i.links -E 's#\[([^]]+)\]\(\.\./[^)]*\)#\1#g' "$source/README.md"
+rm "$source/README.md.links"
 ln -s "$modules" "$source/node_modules"
 cd "$source"
 "$node" npm run --silent build >&2

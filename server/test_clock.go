@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -63,7 +64,7 @@ func (c Config) underTest(development bool) (*standingClock, Config, error) {
 			"set neither OPENINTENT_API_KEYS nor OPENINTENT_API_KEYS_FILE")
 	}
 	clock := &standingClock{now: time.Now()}
-	c.Clock, c.LookAgain = clock.Now, testLookAgain
+	c.Clock, c.LookAgain = clock.Now, cmp.Or(c.LookAgain, testLookAgain)
 	return clock, c, nil
 }
 

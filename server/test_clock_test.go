@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/credentials/insecure"
+
+	openintentv1 "openintent/gen/openintent/v1"
 )
 
 // posted posts a body to the path of the test's clock, with the development key, and returns the answer's status and body.
@@ -84,4 +87,25 @@ func TestAServerForOthersRefusesATestClock(t *testing.T) {
 			require.ErrorAs(t, err, &setting)
 		})
 	}
+}
+
+// Whoever waits looks at the clock when a test has moved it, however seldom it looks by itself.
+func TestWhoeverWaitsLooksWhenATestMovesTheClock(t *testing.T) {
+	cfg := testConfig(t)
+	cfg.TestClock, cfg.LookAgain = true, time.Hour
+	r := start(t, cfg)
+	connection := dial(t, r.GRPC, insecure.NewCredentials())
+	defer func() { require.NoError(t, connection.Close()) }()
+	subscriptions, ctx := openintentv1.NewSubscriptionServiceClient(connection), as(t, "x-api-key", DevelopmentKey, "x-agent-id", "bob")
+	made, err := subscriptions.CreateSubscription(ctx, &openintentv1.CreateSubscriptionRequest{})
+	require.NoError(t, err)
+	fetched := make(chan error, 1)
+	go func() {
+		_, err := subscriptions.FetchDeliveries(ctx, &openintentv1.FetchDeliveriesRequest{SubscriptionId: made.GetId(), WaitSeconds: new(600.0)})
+		fetched <- err
+	}()
+	for len(fetched) == 0 && ctx.Err() == nil { // the call may not have come yet
+		posted(t, r, http.MethodPost, `{"advance_seconds": 600}`, DevelopmentKey)
+	}
+	require.NoError(t, <-fetched)
 }

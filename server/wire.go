@@ -106,6 +106,7 @@ func wire(db *database.DB, cfg Config, sender *webhooks.Sender, metrics *metrics
 		Encode: func(m proto.Message) ([]byte, error) { return jsonform.Append(nil, m) },
 		Paused: r.keys.PausedOf, ShownMaker: keys.ShownMaker,
 		Logger: logger, LookAgain: cfg.LookAgain, DeliveryTrace: traced.ofDeliveries(), Posting: traced.ofPosting(),
+		ClockEndsWaits: cfg.TestClock,
 	})
 	r.here.Webhooks(r.subscriptions.ReadWebhooks)
 	r.reach = asking.New(asking.Config{DB: db, Here: r.here, Intents: r.intents, Messaging: r.messaging})

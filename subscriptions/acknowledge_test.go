@@ -264,15 +264,7 @@ func TestFetchWaits(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		channel := h.open(t, h.intent(t), "talk")
 		sub := h.subscribe(t, "bob", &createInput{})
-		found := make(chan []*wireDelivery)
-		go func() {
-			response, err := h.subscriptions.FetchDeliveries(as("bob"),
-				&openintentv1.FetchDeliveriesRequest{SubscriptionId: sub.GetId(), WaitSeconds: ptr(600.0)})
-			if err != nil {
-				t.Error(err)
-			}
-			found <- response.GetDeliveries()
-		}()
+		found := h.fetchMeanwhile(t, sub)
 		h.send(t, "ann", channel, "bob", "one")
 		require.Equal(t, []string{"1:one"}, described(<-found))
 

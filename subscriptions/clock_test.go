@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"openintent/internal/database/databasetest"
 )
 
 // aDay is how far these tests set the clock back: much further than anything can wait.
@@ -46,4 +48,51 @@ func TestAClockSetBackPutsOffNoDelivery(t *testing.T) {
 		h.clock.Advance(-aDay)
 		eventually(t, func() bool { return h.get(t, sub).GetDeadLetterCount() == 1 }, "the delivery is given up")
 	}, restless)
+}
+
+// lookedAt counts the readings of the clock. The function that it returns waits until whoever waits has certainly read it again.
+func lookedAt(reads *atomic.Int64) (option, func(t *testing.T)) {
+	counting := func(s *settings) {
+		clock := s.database.Clock
+		s.database.Clock = func() time.Time {
+			reads.Add(1)
+			return clock()
+		}
+	}
+	return counting, func(t *testing.T) {
+		t.Helper()
+		enough := reads.Load() + 100
+		eventually(t, func() bool { return reads.Load() >= enough }, "nobody looks at the clock")
+	}
+}
+
+// A fetch waits for as long as its caller wants, also when the clock is set forward.
+func TestAClockSetForwardEndsNoFetch(t *testing.T) {
+	t.Parallel()
+	for _, engine := range databasetest.Engines() {
+		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel()
+			counting, untilLookedAt := lookedAt(new(atomic.Int64))
+			h := newHouse(t, engine, restless, counting)
+			channel := h.open(t, h.intent(t), "talk")
+			found := h.fetchMeanwhile(t, h.subscribe(t, "bob", &createInput{ChannelId: &channel}))
+			untilLookedAt(t)
+			h.clock.Advance(aDay)
+			untilLookedAt(t)
+			h.send(t, "ann", channel, "bob", "one")
+			require.Equal(t, []string{"1:one"}, described(<-found))
+		})
+	}
+}
+
+// Under a test, time is what the test's clock shows.
+func TestAClockThatATestMovesEndsAFetch(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		found := h.fetchMeanwhile(t, h.subscribe(t, "bob", &createInput{}))
+		eventually(t, func() bool { // the fetch may not have begun yet
+			h.clock.Advance(fetchPatience)
+			return len(found) > 0
+		}, "the fetch waits on")
+		require.Empty(t, <-found)
+	}, restless, func(s *settings) { s.room.ClockEndsWaits = true })
 }

@@ -305,6 +305,24 @@ func (r rooms) fetch(t require.TestingT, sub *openintentv1.Subscription) []*wire
 	return found
 }
 
+// fetchPatience is how long fetchMeanwhile waits.
+const fetchPatience = 10 * time.Minute
+
+// fetchMeanwhile fetches as the subscriber, and waits for deliveries meanwhile.
+func (r rooms) fetchMeanwhile(t *testing.T, sub *openintentv1.Subscription) <-chan []*wireDelivery {
+	found := make(chan []*wireDelivery, 1)
+	go func() {
+		response, err := r.subscriptions.FetchDeliveries(as(sub.GetSubscriberId()), &openintentv1.FetchDeliveriesRequest{
+			SubscriptionId: sub.GetId(), WaitSeconds: ptr(fetchPatience.Seconds()),
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		found <- response.GetDeliveries()
+	}()
+	return found
+}
+
 func (r rooms) tryAcknowledge(sub *openintentv1.Subscription, through int64, numbers ...int64) (*openintentv1.Subscription, error) {
 	req := &openintentv1.AcknowledgeDeliveriesRequest{SubscriptionId: sub.GetId(), Numbers: numbers}
 	if through != 0 {

@@ -51,6 +51,8 @@ type Config struct {
 	LookAgain time.Duration
 	// RenewEvery is how often consumers renew their leases; zero means every 3 seconds.
 	RenewEvery time.Duration
+	// ClockEndsWaits is true on a server whose clock a test moves. Elsewhere a clock that is set must not end what waits.
+	ClockEndsWaits bool
 }
 
 const defaultLookAgain = 5 * time.Second
@@ -91,7 +93,7 @@ func New(cfg Config) *Service {
 	s.changes, s.settler = record.NewGroupCommit(cfg.DB), ledger.NewSettler(cfg.DB, cfg.Logger)
 	s.supplier = delivering.New(delivering.Config{
 		DB: cfg.DB, Messaging: cfg.Messaging, Changes: s.changes, Settler: s.settler, Logger: cfg.Logger, Trace: cfg.DeliveryTrace,
-		LookAgain: cfg.LookAgain, RenewEvery: cfg.RenewEvery,
+		LookAgain: cfg.LookAgain, RenewEvery: cfg.RenewEvery, ClockEndsWaits: cfg.ClockEndsWaits,
 	})
 	s.poster = posting.New(posting.Config{
 		DB: cfg.DB, Messaging: cfg.Messaging, Changes: s.changes, Supplier: s.supplier, Webhooks: cfg.Webhooks, Encode: cfg.Encode,

@@ -107,7 +107,9 @@ func (p *play) share(ctx context.Context, intentID string) error {
 
 // agent makes an agent of the team, which is silent but for what it says to others.
 func (p *play) agent(id, role string) *openintent.Agent {
-	return p.client.Agent(openintent.AgentOptions{ID: id, Role: role, Attention: true, Log: slog.New(slog.DiscardHandler)})
+	return p.client.Agent(openintent.AgentOptions{
+		ID: id, Role: role, Attention: true, Log: slog.New(slog.DiscardHandler), Drain: time.Millisecond, // whoever ends the play does not want to wait
+	})
 }
 
 // as returns a channel for another agent of the team.

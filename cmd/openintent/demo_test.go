@@ -51,6 +51,24 @@ func TestTheDemoPlays(t *testing.T) {
 	}
 }
 
+// Whoever interrupts the demo does not wait for what the team was about to do.
+func TestTheDemoEndsWhileTheTeamIsAtWork(t *testing.T) {
+	clearEnvironment(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var stdout, stderr lockedBuffer
+	ended := make(chan int, 1)
+	go func() {
+		arguments := []string{"demo", "--http-addr=127.0.0.1:0", "--grpc-addr=127.0.0.1:0", "--pace=1s"}
+		ended <- run(ctx, arguments, terminal{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr})
+	}()
+	require.Eventually(t, func() bool { return strings.Contains(stdout.String(), "reviewer takes a change of builder-") }, harness.Patience, time.Millisecond)
+	begun := time.Now()
+	interrupt()
+	require.Equal(t, exitOK, <-ended, stderr.String())
+	require.Less(t, time.Since(begun), 10*time.Second, "agents give their handlers 10 seconds otherwise")
+}
+
 // answer answers what waits for a person.
 func answer(t *testing.T, person *openintent.Client) {
 	t.Helper()

@@ -11,10 +11,8 @@ import (
 
 	openintentv1 "openintent/gen/openintent/v1"
 	openintent "openintent/sdk/go"
+	"openintent/sdk/go/story"
 )
-
-// storyVersion is the form of stories. Another form has another number.
-const storyVersion = 1
 
 // exportCommand writes a conversation, to be played again.
 type exportCommand struct {
@@ -31,49 +29,6 @@ order and after the same times, and name what the agent says otherwise than in t
   openintent export INTENT --story > story.jsonl`
 }
 
-// story is the first line: where the messages were sent, and who took part.
-type story struct {
-	Story    int            `json:"story"`
-	Title    string         `json:"title"`
-	BeganAt  time.Time      `json:"began_at"`
-	Channels []storyChannel `json:"channels"`
-	Agents   []storyAgent   `json:"agents"`
-}
-
-type storyChannel struct {
-	Name         string   `json:"name"`
-	MemberPolicy string   `json:"member_policy"`
-	Members      []string `json:"members,omitempty"`
-}
-
-type storyAgent struct {
-	ID   string `json:"id"`
-	Role string `json:"role,omitempty"`
-}
-
-// storyLine is a message. Its id, and those of the messages that it answers or belongs under, are those of the record.
-type storyLine struct {
-	ID           string            `json:"id"`
-	AfterSeconds float64           `json:"after_seconds"`
-	Channel      string            `json:"channel"`
-	Sender       string            `json:"sender"`
-	To           string            `json:"to,omitempty"`
-	MessageType  string            `json:"message_type"`
-	Payload      map[string]any    `json:"payload"`
-	Metadata     map[string]any    `json:"metadata,omitempty"`
-	Answers      string            `json:"answers,omitempty"`
-	Parent       string            `json:"parent,omitempty"`
-	Subject      string            `json:"subject,omitempty"`
-	Kind         string            `json:"kind,omitempty"`
-	Priority     string            `json:"priority,omitempty"`
-	Mentions     []string          `json:"mentions,omitempty"`
-	Collect      any               `json:"collect,omitempty"`
-	Blocks       string            `json:"blocks,omitempty"`
-	Seconds      float64           `json:"seconds,omitempty"`
-	Woken        []string          `json:"woken,omitempty"`
-	Dispositions map[string]string `json:"dispositions,omitempty"`
-}
-
 // Run writes the story.
 func (c *exportCommand) Run(ctx context.Context, to terminal) error {
 	client, err := c.dial(to)
@@ -85,56 +40,46 @@ func (c *exportCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	told, lines, err := readStory(ctx, client, intent)
+	told, err := readStory(ctx, client, intent)
 	if err != nil {
 		return err
 	}
-	encoder := json.NewEncoder(to.stdout)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(told); err != nil {
-		return err
-	}
-	for _, line := range lines {
-		if err := encoder.Encode(line); err != nil {
-			return err
-		}
-	}
-	return nil
+	return told.Write(to.stdout)
 }
 
 // readStory reads all messages of an intent that are still there, but for those of the server itself.
-func readStory(ctx context.Context, client *openintent.Client, intent *openintent.Intent) (*story, []storyLine, error) {
+func readStory(ctx context.Context, client *openintent.Client, intent *openintent.Intent) (*story.Story, error) {
 	channels, err := client.ListChannels(ctx, intent.ID)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	told := &story{Story: storyVersion, Title: intent.Title, Channels: []storyChannel{}, Agents: []storyAgent{}}
+	told := &story.Story{Title: intent.Title, Channels: []story.Channel{}}
 	var all []*openintent.Message
 	names := make(map[string]string)
 	for _, channel := range channels {
 		messages, err := everyMessage(ctx, client, channel.ID)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if len(messages) == 0 {
 			continue
 		}
 		all, names[channel.ID] = append(all, messages...), channel.Name
-		told.Channels = append(told.Channels, storyChannel{channel.Name, string(channel.MemberPolicy), channel.Members})
+		told.Channels = append(told.Channels, story.Channel{Name: channel.Name, MemberPolicy: string(channel.MemberPolicy), Members: channel.Members})
 	}
 	slices.SortFunc(all, func(a, b *openintent.Message) int { return a.CreatedAt.Compare(b.CreatedAt) })
-	slices.SortFunc(told.Channels, func(a, b storyChannel) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(told.Channels, func(a, b story.Channel) int { return cmp.Compare(a.Name, b.Name) })
 	if len(all) > 0 {
 		told.BeganAt = all[0].CreatedAt
 	}
 	took := make(map[string]struct{})
-	lines := make([]storyLine, len(all))
+	told.Lines = make([]story.Line, len(all))
 	for i, message := range all {
-		if lines[i], err = readLine(ctx, client, message, names[message.ChannelID], told.BeganAt); err != nil {
-			return nil, nil, err
+		if told.Lines[i], err = readLine(ctx, client, message, names[message.ChannelID], told.BeganAt); err != nil {
+			return nil, err
 		}
 		took[message.Sender] = struct{}{}
-		for _, agent := range lines[i].Woken {
+		for _, agent := range told.Lines[i].Woken {
 			took[agent] = struct{}{}
 		}
 		if message.To != "" && message.To != "*" && !strings.HasPrefix(message.To, "role:") {
@@ -142,15 +87,14 @@ func readStory(ctx context.Context, client *openintent.Client, intent *openinten
 		}
 	}
 	told.Agents, err = storyAgents(ctx, client, slices.Sorted(maps.Keys(took)))
-	return told, lines, err
+	return told, err
 }
 
 // everyMessage lists the messages of a channel that an agent sent and nobody deleted, oldest first.
 func everyMessage(ctx context.Context, client *openintent.Client, channelID string) (all []*openintent.Message, err error) {
-	const page = 1000
 	after := "1970-01-01T00:00:00Z"
 	for {
-		messages, err := client.ListMessages(ctx, channelID, openintent.Selection{Since: after, Limit: page})
+		messages, err := client.ListMessages(ctx, channelID, openintent.Selection{Since: after})
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +103,7 @@ func everyMessage(ctx context.Context, client *openintent.Client, channelID stri
 				all = append(all, message)
 			}
 		}
-		if len(messages) < page {
+		if len(messages) == 0 { // a page may end early, because its texts are long
 			return all, nil
 		}
 		after = messages[len(messages)-1].ID
@@ -169,8 +113,8 @@ func everyMessage(ctx context.Context, client *openintent.Client, channelID stri
 // readLine makes a line of a message, with what its recipients did with it.
 func readLine(
 	ctx context.Context, client *openintent.Client, message *openintent.Message, channel string, began time.Time,
-) (storyLine, error) {
-	line := storyLine{
+) (story.Line, error) {
+	line := story.Line{
 		ID: message.ID, AfterSeconds: message.CreatedAt.Sub(began).Seconds(), Channel: channel, Sender: message.Sender, To: message.To,
 		MessageType: string(message.MessageType), Payload: message.Payload, Metadata: message.Metadata, Answers: message.CorrelationID,
 		Parent: message.ParentID, Subject: message.Subject, Kind: message.Kind, Priority: string(message.Priority), Mentions: message.Mentions,
@@ -221,7 +165,7 @@ func woke(delivery *openintentv1.MessageDelivery) bool {
 }
 
 // storyAgents are the agents with the roles that they have.
-func storyAgents(ctx context.Context, client *openintent.Client, ids []string) ([]storyAgent, error) {
+func storyAgents(ctx context.Context, client *openintent.Client, ids []string) ([]story.Agent, error) {
 	roles := make(map[string]string)
 	records, err := openintent.EveryPage(ctx, func(ctx context.Context, cursor *string) ([]*openintentv1.Agent, *string, error) {
 		listed, err := called(client.Raw().Agents.ListAgents(ctx, &openintentv1.ListAgentsRequest{Cursor: cursor}))
@@ -233,9 +177,9 @@ func storyAgents(ctx context.Context, client *openintent.Client, ids []string) (
 	for _, record := range records {
 		roles[record.GetAgentId()] = record.GetRoleId()
 	}
-	agents := make([]storyAgent, len(ids))
+	agents := make([]story.Agent, len(ids))
 	for i, id := range ids {
-		agents[i] = storyAgent{id, roles[id]}
+		agents[i] = story.Agent{ID: id, Role: roles[id]}
 	}
 	return agents, err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"openintent/e2e/harness"
 	openintent "openintent/sdk/go"
+	"openintent/sdk/go/story"
 )
 
 // A story has what agents said, in order, with what became of it, and nothing of the server's own messages or of what was deleted.
@@ -29,17 +29,12 @@ func TestAStoryIsWrittenFromTheRecord(t *testing.T) {
 		_, err = client.DeleteMessage(t.Context(), channel, id)
 		require.NoError(t, err)
 
-		lines := strings.Split(operator.does(t, "export", intent, "--story"), "\n")
-		require.Len(t, lines, 4)
-		var head story
-		require.NoError(t, json.Unmarshal([]byte(lines[0]), &head))
-		require.Equal(t, storyVersion, head.Story)
-		require.Equal(t, []storyChannel{{Name: "data", MemberPolicy: "intent"}}, head.Channels)
-		require.Equal(t, []storyAgent{{ID: "alice"}, {ID: "bob", Role: "builder"}}, head.Agents)
-		var said [3]storyLine
-		for i := range said {
-			require.NoError(t, json.Unmarshal([]byte(lines[i+1]), &said[i]))
-		}
+		told, err := story.Read(strings.NewReader(operator.does(t, "export", intent, "--story")))
+		require.NoError(t, err)
+		require.Equal(t, []story.Channel{{Name: "data", MemberPolicy: "intent"}}, told.Channels)
+		require.Equal(t, []story.Agent{{ID: "alice"}, {ID: "bob", Role: "builder"}}, told.Agents)
+		said := told.Lines
+		require.Len(t, said, 3)
 		request := said[0]
 		require.Equal(t, "alice bob request The lexer high halted", strings.Join([]string{
 			request.Sender, request.To, request.MessageType, request.Subject, request.Priority, request.Blocks,
@@ -58,5 +53,26 @@ func TestAStoryNeedsAnIntentThatThereIs(t *testing.T) {
 	onChannel(t, func(t *testing.T, alice, _ shell) {
 		require.Contains(t, alice.refused(t, exitNotFound, "export", "00000000-0000-0000-0000-000000000000", "--story"), "intent")
 		require.Contains(t, alice.refused(t, exitUsage, "export", os.Getenv("OPENINTENT_INTENT_ID")), "--story")
+	})
+}
+
+// A channel may have more than one page of a list holds.
+func TestAStoryHasEveryMessage(t *testing.T) {
+	onSQLite(t, func(t *testing.T, alice, _ shell) {
+		intent := os.Getenv("OPENINTENT_INTENT_ID")
+		client, err := openintent.Dial(openintent.Options{Server: alice.server.GRPCAddress(), APIKey: harness.Key, AgentID: "alice"})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, client.Close()) }()
+		channel, err := client.Open(t.Context(), intent, "data", openintent.ChannelOptions{})
+		require.NoError(t, err)
+		const all = 40
+		long := strings.Repeat("long ", 100<<10/5)
+		for range all {
+			_, err := channel.Broadcast(t.Context(), map[string]any{"text": long})
+			require.NoError(t, err)
+		}
+		told, err := story.Read(strings.NewReader(shell{server: alice.server}.does(t, "export", intent, "--story")))
+		require.NoError(t, err)
+		require.Len(t, told.Lines, all)
 	})
 }

@@ -109,12 +109,26 @@ func lines(timeline string) (found []string) {
 func TestTheProgramsOfThePages(t *testing.T) {
 	installed := withPython(t)
 	h := harness.StartProcess(t, harness.Options{})
-	for document, heading := range map[string]string{"README.md": "## In Python", "docs/for-coding-agents.md": "## An agent that answers"} {
+	for document, heading := range map[string]string{
+		"README.md": "## In Python", "docs/for-coding-agents.md": "## An agent that answers", "deploy/wheel/README.md": "## A first ask",
+	} {
 		program := blockBehind(t, page(t, document), heading, "python")
 		require.NoError(t, os.WriteFile(filepath.Join(installed.folder, "first.py"), []byte(program), 0o600))
 		shown := blockBehind(t, page(t, document), heading, "text")
 		require.Equal(t, shown, installed.output(t, "python first.py", "OPENINTENT_SERVER="+h.GRPCAddress(), "OPENINTENT_API_KEY="+harness.Key))
 	}
+}
+
+// So does the program that the page of the npm package shows.
+func TestTheProgramOfThePageOfTheServerForNode(t *testing.T) {
+	installed := withTypeScript(t)
+	h := harness.StartProcess(t, harness.Options{})
+	document := page(t, "deploy/npm/README.md")
+	folder := "examples/clarification/typescript"
+	program := blockBehind(t, document, "## A first ask", "js")
+	require.NoError(t, os.WriteFile(filepath.Join(installed.folder, folder, "first.mjs"), []byte(program), 0o600))
+	said := installed.output(t, "cd "+folder+" && node first.mjs", "OPENINTENT_SERVER="+h.GRPCAddress(), "OPENINTENT_API_KEY="+harness.Key)
+	require.Contains(t, said, blockBehind(t, document, "## A first ask", "text"))
 }
 
 // The page for coding agents shows an agent that runs until it is stopped, and a program that asks it and branches on what

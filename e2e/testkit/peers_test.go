@@ -1,8 +1,8 @@
 package testkit
 
 import (
+	"context"
 	"fmt"
-	"net"
 	"testing"
 	"time"
 
@@ -27,6 +27,7 @@ func TestAPeerAnswers(t *testing.T) {
 	})
 	server.AssertSaid(server.Intent().ID, openintenttest.Match{From: "data-agent", Payload: map[string]any{"answer": "v2.3"}, Answers: answer.CorrelationID})
 	server.AssertNotSaid(server.Intent().ID, openintenttest.Match{From: "data-agent", Type: openintent.Notify})
+	require.Len(t, server.Said(server.Intent().ID, openintenttest.Match{From: "data-agent"}), 1)
 	peer.Answers(map[string]any{"answer": "v2.4"}) // the last line counts
 	answer, err = channel.Ask(t.Context(), "data-agent", question)
 	require.NoError(t, err)
@@ -103,18 +104,6 @@ func (r *recorded) Errorf(format string, arguments ...any) {
 	r.said += fmt.Sprintf(format, arguments...)
 }
 
-// Nothing answers any more when the test of a server has ended.
-func TestNothingIsLeft(t *testing.T) {
-	var address string
-	t.Run("a test", func(t *testing.T) {
-		server := start(t)
-		server.Peer("data-agent", "").StaysSilent()
-		address = server.Address()
-	})
-	_, err := net.Dial("tcp", address)
-	require.Error(t, err)
-}
-
 // The time of a server that was started so flows by itself.
 func TestTimeMayFlow(t *testing.T) {
 	server := start(t, openintenttest.FlowingTime(), openintenttest.Arguments("--retention=1h"))
@@ -122,4 +111,27 @@ func TestTimeMayFlow(t *testing.T) {
 	_, err := open(t, server, "asker").AskWith(t.Context(), openintent.Question{To: "data-agent", Payload: question, Timeout: time.Millisecond})
 	var late *openintent.MessageTimeoutError
 	require.ErrorAs(t, err, &late)
+}
+
+// An agent that is at work may still say something, so an assertion that nothing was said waits for it.
+func TestAnAssertionWaitsForWhoIsAtWork(t *testing.T) {
+	t.Setenv("OPENINTENT_PROGRAM", harness.Executable(t))
+	failing := &recorded{TB: t}
+	server := openintenttest.Start(failing)
+	goOn := make(chan struct{})
+	peer := server.Peer("data-agent", "").Does(func(context.Context, *openintent.Message) (any, error) {
+		<-goOn
+		return question, nil
+	})
+	_, err := open(t, server, "asker").Send(t.Context(), openintent.Draft{To: "data-agent", MessageType: openintent.Request, Payload: question})
+	require.NoError(t, err)
+	peer.AssertHeard(nil)
+	go func() {
+		defer close(goOn)
+		for range 100 { // longer than it takes to read what was said
+			server.Now()
+		}
+	}()
+	server.AssertNotSaid(server.Intent().ID, openintenttest.Match{From: "data-agent"})
+	require.Contains(t, failing.said, "this was said, and nobody should say")
 }

@@ -84,6 +84,7 @@ func TestAStoryIsPlayed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := start(t)
+			begun := server.Now()
 			report := server.Play(server.LoadStory(file), dataAgent(server, row.version, row.chatty), row.matches)
 			var kinds []openintenttest.DifferenceKind
 			for _, difference := range report.Differences {
@@ -94,6 +95,7 @@ func TestAStoryIsPlayed(t *testing.T) {
 				require.Equal(t, row.says, report.Differences[0].String())
 			}
 			require.Empty(t, report.LeftOut)
+			require.GreaterOrEqual(t, server.Now().Sub(begun), time.Minute, "time passes as in the record")
 		})
 	}
 }
@@ -108,4 +110,21 @@ func TestAStorySaysWhoWasWoken(t *testing.T) {
 	report := server.Play(story, dataAgent(server, "v2.3", false), nil)
 	require.Len(t, report.Differences, 1)
 	require.Equal(t, openintenttest.DifferenceWoken, report.Differences[0].Kind)
+}
+
+// What others answered in the record cannot be said when the agent has not asked them.
+func TestWhatAnswersNothingIsLeftOut(t *testing.T) {
+	server := start(t)
+	told := &openintenttest.Story{
+		Title: "Choose a schema", Agents: []openintenttest.StoryAgent{{ID: "data-agent"}, {ID: "archivist"}},
+		Channels: []openintenttest.StoryChannel{{Name: "clarification", MemberPolicy: "intent"}},
+		Lines: []openintenttest.Line{
+			{ID: "1", Channel: "clarification", Sender: "data-agent", To: "archivist", MessageType: "request", Payload: question},
+			{ID: "2", Channel: "clarification", Sender: "archivist", To: "data-agent", MessageType: "response", Payload: question, Answers: "1"},
+		},
+	}
+	report := server.Play(told, dataAgent(server, "", false), nil)
+	require.Equal(t, told.Lines[1:], report.LeftOut)
+	require.Len(t, report.Differences, 1)
+	require.Equal(t, openintenttest.DifferenceNotSaid, report.Differences[0].Kind)
 }

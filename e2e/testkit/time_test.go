@@ -3,6 +3,9 @@ package testkit
 import (
 	"context"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -192,4 +195,41 @@ func TestADayPasses(t *testing.T) {
 	server.Advance(24 * time.Hour)
 	require.WithinDuration(t, before.Add(24*time.Hour), server.Now(), moment)
 	require.Less(t, time.Since(begun), time.Minute)
+}
+
+// What fell due is done when Advance returns, and nobody needs to wait for it.
+func TestWhatFellDueIsDone(t *testing.T) {
+	server := start(t)
+	server.Peer("debtor", "").StaysSilent()
+	_, err := open(t, server, "author").Send(t.Context(), openintent.Draft{
+		To: "debtor", MessageType: openintent.Request, Payload: question,
+		Conversation: openintent.Conversation{Obligation: &openintent.Obligation{Blocks: openintent.BlocksHalted}},
+	})
+	require.NoError(t, err)
+	for expected := range 4 {
+		require.Len(t, server.Said(server.Intent().ID, openintenttest.Match{From: "system", To: "debtor"}), expected)
+		server.Advance(10 * time.Minute)
+	}
+}
+
+// A webhook that fails is posted to again when its time has come, before Advance returns.
+func TestAPostIsMadeWhenTimeHasMoved(t *testing.T) {
+	server := start(t, openintenttest.Arguments("--webhook-allowed-networks=127.0.0.0/8"))
+	var posts atomic.Int64
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		posts.Add(1)
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	t.Cleanup(endpoint.Close)
+	_, err := server.Client("hooked").Raw().Subscriptions.CreateSubscription(t.Context(), &openintentv1.CreateSubscriptionRequest{
+		WebhookUrl: &endpoint.URL,
+	})
+	require.NoError(t, err)
+	_, err = open(t, server, "author").Notify(t.Context(), "hooked", question)
+	require.NoError(t, err)
+	server.Advance(0)
+	before := posts.Load()
+	require.Positive(t, before)
+	server.Advance(time.Minute)
+	require.Greater(t, posts.Load(), before)
 }

@@ -21,14 +21,14 @@ func (s *Supplier) Fetch(
 	defer cancel()
 	for until := s.db.Now().Add(patience); ; {
 		found, wait, err := r.fetch(ctx, limit)
-		if err != nil || len(found) > 0 || !s.db.Now().Before(until) { // a test may set the clock forward
+		switch {
+		case err != nil || len(found) > 0:
 			return found, err
+		case patient.Err() != nil || s.clockEndsWaits && !s.db.Now().Before(until):
+			return nil, context.Cause(ctx)
 		}
-		if err := r.wait(patient, wait); err != nil {
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			return nil, nil
+		if r.wait(patient, wait) != nil {
+			return nil, context.Cause(ctx)
 		}
 	}
 }

@@ -27,6 +27,8 @@ type Config struct {
 	LookAgain time.Duration
 	// RenewEvery is how often consumers renew their leases; zero means every 3 seconds.
 	RenewEvery time.Duration
+	// ClockEndsWaits is true on a server whose clock a test moves. Elsewhere a clock that is set must not end what waits.
+	ClockEndsWaits bool
 }
 
 // Supplier supplies streams, fetches, own logs and the poster with what is in subscriptions.
@@ -38,6 +40,8 @@ type Supplier struct {
 	logger        *slog.Logger
 	deliveryTrace reading.DeliveryTrace
 	lookAgain     time.Duration
+	// clockEndsWaits is true if a fetch also ends when the clock shows that its time is over.
+	clockEndsWaits bool
 
 	consumers consumers
 	turns     *turns
@@ -48,7 +52,7 @@ type Supplier struct {
 func New(cfg Config) *Supplier {
 	s := &Supplier{
 		db: cfg.DB, messaging: cfg.Messaging, changes: cfg.Changes, settler: cfg.Settler, logger: cfg.Logger, deliveryTrace: cfg.Trace,
-		lookAgain: cfg.LookAgain, turns: newTurns(),
+		lookAgain: cfg.LookAgain, clockEndsWaits: cfg.ClockEndsWaits, turns: newTurns(),
 	}
 	s.renewing = loop.New("renew the leases on subscriptions", cmp.Or(cfg.RenewEvery, renewEvery), cfg.Logger, s.Renew)
 	return s

@@ -1,63 +1,25 @@
 package openintenttest
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	openintent "openintent/sdk/go"
+	"openintent/sdk/go/story"
 )
 
-// storyVersion is the form of stories that this package reads.
-const storyVersion = 1
-
 // Story is a conversation from the record, as `openintent export INTENT --story` writes it.
-type Story struct {
-	Story    int            `json:"story"`
-	Title    string         `json:"title"`
-	Channels []StoryChannel `json:"channels"`
-	Agents   []StoryAgent   `json:"agents"`
-	// Lines are the messages, in the order of the log.
-	Lines []Line `json:"-"`
-}
+type Story = story.Story
 
 // StoryChannel is a channel of a story.
-type StoryChannel struct {
-	Name         string   `json:"name"`
-	MemberPolicy string   `json:"member_policy"`
-	Members      []string `json:"members"`
-}
+type StoryChannel = story.Channel
 
 // StoryAgent is an agent that took part, with its role.
-type StoryAgent struct {
-	ID   string `json:"id"`
-	Role string `json:"role"`
-}
+type StoryAgent = story.Agent
 
-// Line is a message of a story. Seconds is how long a request could be answered, and Woken are the agents that did something with it.
-type Line struct {
-	ID           string         `json:"id"`
-	AfterSeconds float64        `json:"after_seconds"`
-	Channel      string         `json:"channel"`
-	Sender       string         `json:"sender"`
-	To           string         `json:"to"`
-	MessageType  string         `json:"message_type"`
-	Payload      map[string]any `json:"payload"`
-	Metadata     map[string]any `json:"metadata"`
-	Answers      string         `json:"answers"`
-	Parent       string         `json:"parent"`
-	Subject      string         `json:"subject"`
-	Kind         string         `json:"kind"`
-	Priority     string         `json:"priority"`
-	Mentions     []string       `json:"mentions"`
-	Collect      any            `json:"collect"`
-	Blocks       string         `json:"blocks"`
-	Seconds      float64        `json:"seconds"`
-	Woken        []string       `json:"woken"`
-}
+// Line is a message of a story.
+type Line = story.Line
 
 // LoadStory reads a story from a file. The test ends if it is none.
 func (s *Server) LoadStory(path string) *Story {
@@ -67,29 +29,11 @@ func (s *Server) LoadStory(path string) *Story {
 		s.tb.Fatal(err)
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	story := &Story{}
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 16<<20)
-	for lines.Scan() {
-		switch {
-		case strings.TrimSpace(lines.Text()) == "":
-		case story.Story == 0:
-			err = json.Unmarshal(lines.Bytes(), story)
-			if err != nil || story.Story != storyVersion {
-				s.tb.Fatalf("%s is no story: it must begin with a line that has story: %d; write one with: openintent export INTENT --story", path, storyVersion)
-			}
-		default:
-			var line Line
-			if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-				s.tb.Fatalf("%s is no story: %v", path, err)
-			}
-			story.Lines = append(story.Lines, line)
-		}
+	told, err := story.Read(file)
+	if err != nil {
+		s.tb.Fatalf("%s is no story: %v", path, err)
 	}
-	if err := lines.Err(); err != nil {
-		s.tb.Fatal(err)
-	}
-	return story
+	return told
 }
 
 // DifferenceKind says what is otherwise than in the record.
@@ -123,18 +67,18 @@ type Report struct {
 // Play plays a story with an agent, which Play runs: the test says what all others said, in the record's order and after the record's times
 // by the test's clock, and the agent does what it does. Payloads must be equal, unless matches, which may be nil, says what will do. While the
 // agent is at work, the story waits for what it should say, at most 5 seconds at a time.
-func (s *Server) Play(story *Story, agent *openintent.Agent, matches func(recorded, said map[string]any) bool) *Report {
+func (s *Server) Play(told *Story, agent *openintent.Agent, matches func(recorded, said map[string]any) bool) *Report {
 	s.tb.Helper()
 	if matches == nil {
 		matches = func(recorded, said map[string]any) bool { return plain(recorded) == plain(said) }
 	}
 	p := &playing{
-		server: s, story: story, id: agent.Client().AgentID(), matches: matches, report: &Report{}, channels: make(map[string]string),
+		server: s, story: told, id: agent.Client().AgentID(), matches: matches, report: &Report{}, channels: make(map[string]string),
 		stand: make(map[string]*openintent.Message), seen: make(map[string]bool),
 	}
 	p.prepare()
 	s.Run(agent)
-	for _, line := range story.Lines {
+	for _, line := range told.Lines {
 		if line.Sender == p.id {
 			p.expect(line)
 		} else {

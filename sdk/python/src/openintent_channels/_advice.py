@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sysconfig
+
 from ._settings import DEFAULT_SERVER, DEVELOPMENT_KEY, Settings
 from .errors import OpenIntentError, UnavailableError
 
@@ -45,10 +49,17 @@ def _not_connected(error: OpenIntentError, settings: Settings) -> UnavailableErr
     text = error.message
     if settings.local and "refused" in text:
         where = "" if settings.target in (DEFAULT_SERVER, _NAMED_DEFAULT) else f" --grpc-addr {settings.target}"
-        text = f"Nobody listens at {settings.target} (connection refused). Start a server with: openintent serve{where}"
+        text = f"Nobody listens at {settings.target} (connection refused). Start a server with: {_program()} serve{where}"
     unavailable = UnavailableError(text, code="UNAVAILABLE")
     unavailable.unconnected = True
     return unavailable
+
+
+def _program() -> str:
+    """Returns the name that the server's program has here. The wheel calls it openintentd, because another project's package
+    has a command openintent."""
+    folders = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
+    return "openintentd" if shutil.which("openintentd", path=folders) else "openintent"
 
 
 def _told(error: OpenIntentError, text: str) -> OpenIntentError:

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import socket
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,6 +59,18 @@ def test_a_client_says_once_that_nobody_listens_and_how_to_start_a_server(
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
         ("WARNING", f"a client cannot reach the server at {nobody} and keeps trying: {says} (UNAVAILABLE)")
     ]
+
+
+def test_a_client_names_the_program_as_it_is_installed(
+    nobody: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "openintentd"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
+    says = f"Start a server with: openintentd serve --grpc-addr {nobody}"
+    with OpenIntentClient(nobody, connect_timeout=0.3) as client, pytest.raises(UnavailableError, match=says):
+        client.get_channel("c")
 
 
 @in_loop

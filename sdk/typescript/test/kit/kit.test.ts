@@ -156,6 +156,17 @@ test("nothing is left of a server", async (t) => {
   await assert.rejects(new Promise((resolve, reject) => connect(port, "127.0.0.1").once("connect", resolve).once("error", reject)));
 });
 
+test("the log is shown only when a test fails", async (t) => {
+  for (const passed of [true, false]) {
+    const shown = t.mock.method(console, "error", () => {});
+    let end = async (): Promise<void> => {};
+    await startServer({ passed, after: (then) => void (end = then) });
+    await end();
+    shown.mock.restore();
+    assert.equal(shown.mock.callCount(), passed ? 0 : 1);
+  }
+});
+
 test("time may flow", async (t) => {
   const server = await startServer(t, { testClock: false });
   await server.peer("data-agent").staysSilent();
