@@ -44,7 +44,7 @@ func TestThePageOnFrameworksShowsTheExamples(t *testing.T) {
 
 // The versions that the page says were tried are those that the tests of the adapters install.
 func TestThePageOnFrameworksNamesTheVersionsThatAreInstalled(t *testing.T) {
-	page := readDocument(t, frameworksPage)
+	page := "\n" + readDocument(t, frameworksPage)
 	rows := table(t, page, "# Agents on frameworks")
 	require.Len(t, rows, 6)
 	for _, row := range rows {

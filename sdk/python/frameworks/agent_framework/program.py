@@ -48,12 +48,13 @@ async def main() -> None:
     async with client() as channels, channels.mailbox(AGENT) as mailbox:
         plan = Plan(mailbox)
         mail = inbox(mailbox, AGENT)
-        other: Agent[Any] = Agent(Planned(plan, "other"), name="other", context_providers=[mail])
 
         @tool
         async def note(text: str) -> str:
             """Note something."""
             return f"noted: {text}"
+
+        other: Agent[Any] = Agent(Planned(plan, "other"), name="other", tools=[note], context_providers=[mail])
 
         @tool
         async def delegate(text: str) -> str:

@@ -45,12 +45,12 @@ async def main() -> None:
             model = Planned(model="planned", plan=plan, agent=name, loop=loop)
             return Agent(role=role, goal="Follow the plan", backstory="You are scripted", llm=model, tools=has)
 
-        other = agent("other", "other", [])
-
         @tool("note")
         def note(text: str) -> str:
             """Note something."""
             return f"noted: {text}"
+
+        other = agent("other", "other", [note])
 
         @tool("delegate")
         def delegate(text: str) -> str:

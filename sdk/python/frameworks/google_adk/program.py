@@ -41,11 +41,11 @@ class Planned(BaseLlm):
 async def main() -> None:
     async with client() as channels, channels.mailbox(AGENT) as mailbox:
         plan = Plan(mailbox)
-        other = AgentTool(Agent(name="other", model=Planned(model="planned", plan=plan, agent="other")))
-
         async def note(text: str) -> str:
             """Note something."""
             return f"noted: {text}"
+
+        other = AgentTool(Agent(name="other", model=Planned(model="planned", plan=plan, agent="other"), tools=[note]))
 
         async def delegate(text: str, tool_context: ToolContext) -> str:
             """Delegate something."""

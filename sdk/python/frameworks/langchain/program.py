@@ -71,12 +71,13 @@ async def main() -> None:
     async with client() as channels, channels.mailbox(AGENT) as mailbox, saver() as checkpointer:
         plan = Plan(mailbox)
         mail = inbox(mailbox, AGENT)
-        other: Any = create_agent(Model(plan=plan, agent="other"), [], name="other", middleware=[mail])
 
         @tool
         async def note(text: str) -> str:
             """Note something."""
             return f"noted: {text}"
+
+        other: Any = create_agent(Model(plan=plan, agent="other"), [note], name="other", middleware=[mail])
 
         @tool
         async def delegate(text: str) -> str:

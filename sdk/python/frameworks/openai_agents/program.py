@@ -37,12 +37,13 @@ async def main() -> None:
     set_tracing_disabled(True)
     async with client() as channels, channels.mailbox(AGENT) as mailbox:
         plan = Plan(mailbox)
-        other = Agent[Any](name="other", model=Planned(plan, "other"))
         config = RunConfig(call_model_input_filter=inbox(mailbox, AGENT))
 
         @function_tool
         async def note(text: str) -> str:
             return f"noted: {text}"
+
+        other = Agent[Any](name="other", model=Planned(plan, "other"), tools=[note])
 
         @function_tool
         async def delegate(text: str) -> str:

@@ -56,12 +56,13 @@ class FileStore(InMemoryConversationStore):
 async def main() -> None:
     async with client() as channels, channels.mailbox(AGENT) as mailbox:
         plan = Plan(mailbox)
-        other: Agent[None, str] = Agent(model(plan, "other"), name="other", capabilities=[inbox(mailbox, AGENT)])
-        agent: Agent[None, str] = Agent(model(plan, "main"), name=AGENT, toolsets=[toolset(mailbox)])
 
-        @agent.tool_plain
         async def note(text: str) -> str:
             return f"noted: {text}"
+
+        mail = inbox(mailbox, AGENT)
+        other: Agent[None, str] = Agent(model(plan, "other"), name="other", tools=[note], capabilities=[mail])
+        agent: Agent[None, str] = Agent(model(plan, "main"), name=AGENT, tools=[note], toolsets=[toolset(mailbox)])
 
         @agent.tool_plain
         async def delegate(text: str) -> str:
