@@ -5,8 +5,9 @@ import { connection } from "./connection.svelte.ts";
 import { live } from "./live.svelte.ts";
 import { Pace } from "./pace.ts";
 
-/** How many concerns the page asks for. */
+/** How many concerns the page asks for, and in how many pages of the server's at most. */
 const most = 100;
+const mostPages = 10;
 
 /** Needs is what needs the one who is signed in, for the page of that name and for the number in the title. */
 class Needs {
@@ -86,9 +87,9 @@ class Needs {
   async #ask(): Promise<void> {
     const dealtWith = [...this.#dealtWith];
     try {
-      const page = await get<Concerns>("v1/concerns", { limit: most });
-      this.list = page.concerns;
-      this.more = page.next_cursor !== null;
+      const { concerns, next_cursor } = await listConcerns();
+      this.list = concerns;
+      this.more = next_cursor !== null;
       this.refused = undefined;
       dealtWith.forEach((id) => this.#dealtWith.delete(id));
       this.show(dealtWith);
@@ -100,6 +101,18 @@ class Needs {
       }
     }
   }
+}
+
+/** listConcerns goes on as long as pages are not full: the server looks at so much for one page, and may find little in it. */
+async function listConcerns(): Promise<Concerns> {
+  const found: Concern[] = [];
+  let cursor: string | null = null;
+  for (let pages = 0; pages < mostPages && found.length < most && (pages === 0 || cursor !== null); pages++) {
+    const page: Concerns = await get<Concerns>("v1/concerns", { limit: most - found.length, cursor: cursor ?? undefined });
+    found.push(...page.concerns);
+    cursor = page.next_cursor;
+  }
+  return { concerns: found, next_cursor: cursor };
 }
 
 /** asks reports whether an event is a request to somebody. */
