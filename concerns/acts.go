@@ -44,10 +44,6 @@ func (l *look) actsOf(some []*seen) (map[*seen]*act, error) {
 	if len(some) == 0 {
 		return acts, nil
 	}
-	intentNos, positions := make([]int64, len(some)), make([]int64, len(some))
-	for i, m := range some {
-		intentNos[i], positions[i] = m.IntentNo, m.Position
-	}
 	of := func(intentNo, position int64) *act {
 		m := l.seen[at{intentNo, position}]
 		if acts[m] == nil {
@@ -55,9 +51,9 @@ func (l *look) actsOf(some []*seen) (map[*seen]*act, error) {
 		}
 		return acts[m]
 	}
-	intents := database.Column{Name: "intent_no", Values: intentNos}
-	in, rows := l.tx.InRows(intents, database.Column{Name: "position", Values: positions})
-	reacted, reactedRows := l.tx.InRows(intents, database.Column{Name: "message_position", Values: positions})
+	places := placesOf(some)
+	in, rows := l.rowsAt(places, "intent_no", "position")
+	reacted, reactedRows := l.rowsAt(places, "intent_no", "message_position")
 	return acts, l.tx.Pipeline(database.Statement{
 		SQL: "SELECT intent_no, position, disposition, until_at, disposed_at FROM dispositions" +
 			" WHERE agent_id = ? AND disposition IS NOT NULL AND " + in,

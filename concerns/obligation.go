@@ -91,11 +91,11 @@ func (obliged) judge(l *look, some []candidate) ([]*concern, error) {
 
 // stepsOf reads how many steps the obligations at some places have made.
 func (l *look) stepsOf(some []candidate) (map[at]int, error) {
-	intentNos, positions := make([]int64, len(some)), make([]int64, len(some))
+	places := make([]at, len(some))
 	for i, c := range some {
-		intentNos[i], positions[i] = c.major, c.minor
+		places[i] = c.at()
 	}
-	in, rows := l.tx.InRows(database.Column{Name: "o.intent_no", Values: intentNos}, database.Column{Name: "o.position", Values: positions})
+	in, rows := l.rowsAt(places, "o.intent_no", "o.position")
 	steps := make(map[at]int)
 	return steps, l.tx.Pipeline(database.Statement{
 		SQL: "SELECT o.intent_no, o.position, o.step FROM obligations o WHERE " + in, Args: rows,

@@ -27,15 +27,23 @@ func (l *look) openRequests(kind int64, by time.Time) ([]*lane, error) {
 	if l.operator() && l.intentNo == 0 {
 		return []*lane{l.allOpenRequests(kind, by)}, nil
 	}
-	intentNos := []int64{l.intentNo}
-	if !l.operator() {
-		known, err := l.whose()
-		if err != nil || len(known.all) == 0 {
-			return nil, err
-		}
-		intentNos = known.all
+	intentNos, err := l.intentsOfRequests()
+	if err != nil || len(intentNos) == 0 {
+		return nil, err
 	}
 	return []*lane{l.openRequestsIn(kind, by, intentNos)}, nil
+}
+
+// intentsOfRequests returns the intents in which requests may concern the caller: for the operator, the one that the call names.
+func (l *look) intentsOfRequests() ([]int64, error) {
+	if l.operator() {
+		return []int64{l.intentNo}, nil
+	}
+	known, err := l.whose()
+	if err != nil {
+		return nil, err
+	}
+	return known.all, nil
 }
 
 // allOpenRequests is the operator's lane.
@@ -109,13 +117,9 @@ func (l *look) timedOut(kind int64) ([]*lane, error) {
 	of := " FROM messages m WHERE " + timedOutBetween + " ORDER BY m.expires_at DESC LIMIT " + strconv.Itoa(mostTimedOut)
 	args := between
 	if !l.operator() || l.intentNo != 0 {
-		intentNos := []int64{l.intentNo}
-		if !l.operator() {
-			known, err := l.whose()
-			if err != nil || len(known.all) == 0 {
-				return nil, err
-			}
-			intentNos = known.all
+		intentNos, err := l.intentsOfRequests()
+		if err != nil || len(intentNos) == 0 {
+			return nil, err
 		}
 		in, argument := l.tx.In("h.intent_no", intentNos)
 		of = " FROM intent_heads h CROSS JOIN messages m WHERE " + in + " AND m.intent_no = h.intent_no AND " + timedOutBetween +

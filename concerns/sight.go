@@ -77,11 +77,7 @@ func (l *look) messagesAt(places []at) (messages []*message.Message, err error) 
 	if len(places) == 0 {
 		return nil, nil
 	}
-	intentNos, positions := make([]int64, len(places)), make([]int64, len(places))
-	for i, p := range places {
-		intentNos[i], positions[i] = p.intentNo, p.position
-	}
-	in, rows := l.tx.InRows(database.Column{Name: "m.intent_no", Values: intentNos}, database.Column{Name: "m.position", Values: positions})
+	in, rows := l.rowsAt(places, "m.intent_no", "m.position")
 	return messages, l.tx.Pipeline(database.Statement{
 		SQL: "SELECT " + message.FactColumns + " FROM messages m WHERE " + in, Args: message.ViewedBy(l.by.Agent, rows...),
 		Scan: func(row database.Row) error {
@@ -90,6 +86,24 @@ func (l *look) messagesAt(places []at) (messages []*message.Message, err error) 
 			return err
 		},
 	})
+}
+
+// placesOf returns where some messages are.
+func placesOf(some []*seen) []at {
+	places := make([]at, len(some))
+	for i, m := range some {
+		places[i] = at{m.IntentNo, m.Position}
+	}
+	return places
+}
+
+// rowsAt returns a condition that the rows at some places meet, with its arguments. The columns have the intent and the position.
+func (l *look) rowsAt(places []at, intent, position string) (in string, args []any) {
+	intentNos, positions := make([]int64, len(places)), make([]int64, len(places))
+	for i, p := range places {
+		intentNos[i], positions[i] = p.intentNo, p.position
+	}
+	return l.tx.InRows(database.Column{Name: intent, Values: intentNos}, database.Column{Name: position, Values: positions})
 }
 
 // about begins the concern that a message is.

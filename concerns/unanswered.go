@@ -92,11 +92,7 @@ func (l *look) leftAlone(some []*seen) (map[*seen]bool, error) {
 	if len(some) == 0 {
 		return copied, nil
 	}
-	intentNos, positions := make([]int64, len(some)), make([]int64, len(some))
-	for i, m := range some {
-		intentNos[i], positions[i] = m.IntentNo, m.Position
-	}
-	in, rows := l.tx.InRows(database.Column{Name: "m.intent_no", Values: intentNos}, database.Column{Name: "m.position", Values: positions})
+	in, rows := l.rowsAt(placesOf(some), "m.intent_no", "m.position")
 	const of = " AND x.intent_no = m.intent_no AND x."
 	return copied, l.tx.Pipeline(database.Statement{
 		SQL: "SELECT m.intent_no, m.position, EXISTS (SELECT 1 FROM events x WHERE x.intent_no = m.intent_no AND x.position = m.position" +

@@ -66,11 +66,7 @@ func (l *look) unheard(some []*seen) (silent []*seen, err error) {
 	if len(some) == 0 {
 		return nil, nil
 	}
-	intentNos, positions := make([]int64, len(some)), make([]int64, len(some))
-	for i, m := range some {
-		intentNos[i], positions[i] = m.IntentNo, m.Position
-	}
-	in, rows := l.tx.InRows(database.Column{Name: "m.intent_no", Values: intentNos}, database.Column{Name: "m.position", Values: positions})
+	in, rows := l.rowsAt(placesOf(some), "m.intent_no", "m.position")
 	trace := func(table, position string) string {
 		return " AND NOT EXISTS (SELECT 1 FROM " + table + " x WHERE x.intent_no = m.intent_no AND x." + position + " = m.position" +
 			" AND x.agent_id = m.target" + message.OneByOne + ")"

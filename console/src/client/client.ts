@@ -15,6 +15,7 @@ export function address(path: string, query: Record<string, string | number | bo
 }
 
 let proof: Record<string, string> = {};
+let operates = false;
 
 /** credentials are the headers by which the server knows who calls. */
 export function credentials(): Record<string, string> {
@@ -26,7 +27,6 @@ export function signWith(headers: Record<string, string>, operator = false): voi
   proof = headers;
   operates = operator;
 }
-let operates = false;
 
 /** asOperator is the header that makes a call the operator's. Others than operators send none, and are told that the call is not for them. */
 export function asOperator(): Record<string, string> {

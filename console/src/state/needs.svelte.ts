@@ -6,8 +6,9 @@ import { known } from "./known.svelte.ts";
 import { live } from "./live.svelte.ts";
 import { Pace } from "./pace.ts";
 
-/** How many concerns the page asks for. */
+/** How many concerns the page asks for, and in how many pages of the server's at most. */
 const most = 100;
+const mostPages = 10;
 
 /** How many requests are read before the page shows what is about them, so that nothing moves when they come. */
 const readFirst = 20;
@@ -90,10 +91,10 @@ class Needs {
   async #ask(): Promise<void> {
     const dealtWith = [...this.#dealtWith];
     try {
-      const page = await get<Concerns>("v1/concerns", { limit: most });
-      await known.messages.load(page.concerns.flatMap((concern) => requestIdOf(concern) ?? []).slice(0, readFirst));
-      this.list = page.concerns;
-      this.more = page.next_cursor !== null;
+      const { concerns, next_cursor } = await listConcerns();
+      await known.messages.load(concerns.flatMap((concern) => requestIdOf(concern) ?? []).slice(0, readFirst));
+      this.list = concerns;
+      this.more = next_cursor !== null;
       this.refused = undefined;
       dealtWith.forEach((id) => this.#dealtWith.delete(id));
       this.show(dealtWith);
@@ -116,6 +117,18 @@ export function requestOf(concern: Concern): Message | undefined {
 /** requestIdOf returns the id of the request that the page shows with a concern. What nobody hears is told in the concern's own sentence. */
 function requestIdOf(concern: Concern): string | undefined {
   return concern.kind === "unreachable" ? undefined : (concern.message_id ?? undefined);
+}
+
+/** listConcerns goes on as long as pages are not full: the server looks at so much for one page, and may find little in it. */
+async function listConcerns(): Promise<Concerns> {
+  const found: Concern[] = [];
+  let cursor: string | null = null;
+  for (let pages = 0; pages < mostPages && found.length < most && (pages === 0 || cursor !== null); pages++) {
+    const page: Concerns = await get<Concerns>("v1/concerns", { limit: most - found.length, cursor: cursor ?? undefined });
+    found.push(...page.concerns);
+    cursor = page.next_cursor;
+  }
+  return { concerns: found, next_cursor: cursor };
 }
 
 /** asks reports whether an event is a request to somebody. */

@@ -18,7 +18,6 @@ await withTen(async () => {
 await withPage(address, { viewport }, async (page, context) => {
   await context.addInitScript(() => Object.defineProperty(document, "visibilityState", { get: () => (globalThis.hidden ? "hidden" : "visible") }));
   await signIn(page, address, { key, agent: "anna" });
-  const pages = [page];
   for (let tab = 0; tab < 10; tab++) {
     const opened = tab === 0 ? page : await context.newPage();
     await opened.goto(`${address}/console`);
@@ -27,7 +26,6 @@ await withPage(address, { viewport }, async (page, context) => {
       globalThis.hidden = true;
       document.dispatchEvent(new Event("visibilitychange"));
     });
-    pages.push(opened);
   }
   await pause(minute / 2); // until they have given up their streams
   await measure("ten hidden tabs", () => pause(minute));

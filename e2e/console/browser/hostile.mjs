@@ -140,12 +140,14 @@ async function checkNeighbour(page, article, calm, where) {
     return; // a long message has pushed it out of view
   }
   await page.mouse.move(1, 1);
-  let [beside, alone, again] = [];
+  const seen = () => page.screenshot({ clip });
+  let [beside, alone, again, aloneAgain] = [];
   do { // until the page has come to rest: what it still moves is no sign of the message
-    beside = await page.screenshot({ clip });
-    alone = await hidden(article, () => page.screenshot({ clip }));
-    again = await page.screenshot({ clip });
-  } while (!beside.equals(again));
+    beside = await seen();
+    alone = await hidden(article, seen);
+    again = await seen();
+    aloneAgain = await hidden(article, seen);
+  } while (!beside.equals(again) || !alone.equals(aloneAgain));
   assert.ok(beside.equals(alone), `${where}: nothing is drawn over the message before`);
   console.log(`${where}: the message before looks the same without it`);
 }

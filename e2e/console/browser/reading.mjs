@@ -77,6 +77,20 @@ await withPage(address, wide, async (page) => {
   assert.ok(after.includes("Box two is full."), "the line stands before the first message that nobody has read");
 });
 
+// The server looks at so much for one page of concerns. If it finds nothing in that, the console asks on.
+await team.ask("lead", channel, "anna", "Which van?", { expires_in_seconds: 3600 });
+await withPage(address, wide, async (page) => {
+  await page.route(/v1\/concerns/, async (route) => {
+    if (new URL(route.request().url()).searchParams.has("cursor")) {
+      await route.fulfill({ response: await route.fetch({ url: `${address}/v1/concerns?limit=100` }) });
+    } else {
+      await route.fulfill({ json: { concerns: [], next_cursor: "on" } });
+    }
+  });
+  await signIn(page, address, { key, agent: "anna" });
+  await page.locator("[data-concern=question]").filter({ hasText: "Which van?" }).waitFor();
+});
+
 // A page to which somebody comes back is where they left it.
 for (let shelf = 1; shelf <= 15; shelf++) {
   await team.channel("lead", intent, `shelf-${shelf}`);

@@ -86,7 +86,7 @@ export class ChannelView {
     return this.#timeline.replies.get(id) ?? 0;
   }
 
-  /** say takes what the reader has just sent, before the stream brings it. */
+  /** take takes what the reader has just sent, before the stream brings it. */
   take(message: Message): void {
     if (this.#timeline.add([message])) {
       this.newest = message.id;
