@@ -22,6 +22,9 @@ export async function withPage(address, options, use) {
     await use(page, context);
     assert.deepEqual(wrong, [], "nothing went wrong in the page");
   } finally {
+    // What still answers calls in the place of the server has nothing to answer when the pages close.
+    const contexts = browser.contexts();
+    await Promise.all([...contexts, ...contexts.flatMap((one) => one.pages())].map((one) => one.unrouteAll({ behavior: "ignoreErrors" })));
     await browser.close();
   }
 }
