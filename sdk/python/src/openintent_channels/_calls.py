@@ -25,7 +25,8 @@ from .errors import InvalidArgumentError, OpenIntentError, UnavailableError, Vio
 def new_key() -> str:
     """Makes an idempotency key, so that a call that is made twice takes effect once.
 
-    Keys begin with the time, so that those of one moment lie together in the server's index: a commit of many messages then changes few pages of it.
+    Keys begin with the time, so that those of one moment lie together in the server's index: a commit of many messages then
+    changes few pages of it.
     """
     return f"{time_ns() // 1_000_000:x}-{os.urandom(12).hex()}"
 
