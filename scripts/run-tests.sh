@@ -28,7 +28,7 @@ trap 'rm -f "$output"' EXIT
 go test -vet=off -p 1 -timeout 20m $others >"$output" 2>&1 &
 failed=0
 # shellcheck disable=SC2086
-GOGC=400 scripts/test-race.sh -vet=off -p 6 -timeout 20m $watched || failed=1
+GOGC=400 scripts/test-race.sh -vet=off -p 3 -timeout 20m $watched || failed=1
 wait $! || failed=1
 cat "$output"
 exit "$failed"
