@@ -37,9 +37,9 @@ type portion struct {
 }
 
 const (
-	// firstRead and mostRead are how many rows of a lane are read at a time, at first and at most.
+	// firstRead and mostRead are how many rows of a lane are read at a time, at first and at most. Other callers' reads wait that long.
 	firstRead = 64
-	mostRead  = 512
+	mostRead  = 128
 )
 
 // dry reports whether the lane may have something before what others hold.
@@ -67,6 +67,7 @@ func newMerge(lanes []*lane, after place, b bounds) *merge {
 // take returns the next candidates, at least one unless there are no more or enough was looked at.
 func (m *merge) take(tx *database.Tx, most int) ([]candidate, error) {
 	for m.taken < m.takenAtMost {
+		tx.GiveWay()
 		if found := m.ready(most); len(found) > 0 {
 			m.taken, m.last = m.taken+len(found), found[len(found)-1].place
 			return found, nil
@@ -74,7 +75,6 @@ func (m *merge) take(tx *database.Tx, most int) ([]candidate, error) {
 		if m.ended() || m.rows >= m.rowsAtMost {
 			break
 		}
-		tx.GiveWay()
 		if err := m.readOn(tx); err != nil {
 			return nil, err
 		}
