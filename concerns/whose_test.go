@@ -18,7 +18,7 @@ func (h *house) grant(t *testing.T, agent string, level openintentv1.Permission)
 	require.NoError(t, err)
 }
 
-// Whoever may write in an intent is not told of what its administrators are told.
+// An agent that may write in an intent does not see the concerns of its administrators.
 func TestWhoMayWriteIsNoAdministrator(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		h.register(t, "bob", "")
@@ -40,7 +40,7 @@ func TestWhoMayWriteIsNoAdministrator(t *testing.T) {
 	})
 }
 
-// Whoever was taken off a channel learns nothing more of what it has asked there, though it may write in the intent.
+// An agent that was taken off a channel hears nothing more of its own requests there, even if it may write in the intent.
 func TestWhoeverWasTakenOffAChannelLearnsNothingMoreOfIt(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		private := h.private(t, "alice", "bob", "carol")

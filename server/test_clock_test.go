@@ -89,7 +89,7 @@ func TestAServerForOthersRefusesATestClock(t *testing.T) {
 	}
 }
 
-// Whoever waits looks at the clock when a test has moved it, however seldom it looks by itself.
+// When a test moves the clock, all waits look at it at once, also those that rarely look by themselves.
 func TestWhoeverWaitsLooksWhenATestMovesTheClock(t *testing.T) {
 	cfg := testConfig(t)
 	cfg.TestClock, cfg.LookAgain = true, time.Hour

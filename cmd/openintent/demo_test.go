@@ -51,7 +51,7 @@ func TestTheDemoPlays(t *testing.T) {
 	}
 }
 
-// Whoever interrupts the demo does not wait for what the team was about to do.
+// An interrupted demo ends at once, although its team is still at work.
 func TestTheDemoEndsWhileTheTeamIsAtWork(t *testing.T) {
 	clearEnvironment(t)
 	ctx, interrupt := context.WithCancel(t.Context())

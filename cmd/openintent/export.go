@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ type exportCommand struct {
 // Help says what a story is for.
 func (exportCommand) Help() string {
 	return `Writes what was said in an intent as a story, which the test kits of the SDKs play against an agent: they say what the others said, in the same
-order and after the same times, and name what the agent says otherwise than in the record. Only the operator sees everything.
+order and after the same times, and name what the agent says otherwise than in the record. It takes the operator, who sees everything.
 
   openintent export INTENT --story > story.jsonl`
 }
@@ -46,6 +47,10 @@ func (c *exportCommand) Run(ctx context.Context, to terminal) error {
 	}
 	return told.Write(to.stdout)
 }
+
+// errStoryOfOperator says why an agent cannot write a story.
+var errStoryOfOperator = exitError{exitRefused, errors.New(
+	"a story says what every recipient did with a message, which only the operator may see; name no agent, and use an operator's key")}
 
 // readStory reads all messages of an intent that are still there, but for those of the server itself.
 func readStory(ctx context.Context, client *openintent.Client, intent *openintent.Intent) (*story.Story, error) {
@@ -92,9 +97,10 @@ func readStory(ctx context.Context, client *openintent.Client, intent *openinten
 
 // everyMessage lists the messages of a channel that an agent sent and nobody deleted, oldest first.
 func everyMessage(ctx context.Context, client *openintent.Client, channelID string) (all []*openintent.Message, err error) {
+	const page = 1000
 	after := "1970-01-01T00:00:00Z"
 	for {
-		messages, err := client.ListMessages(ctx, channelID, openintent.Selection{Since: after})
+		messages, err := client.ListMessages(ctx, channelID, openintent.Selection{Since: after, Limit: page})
 		if err != nil {
 			return nil, err
 		}
@@ -135,6 +141,10 @@ func readLine(
 		}
 		return listed.GetDeliveries(), listed.NextCursor, nil
 	})
+	var refusal *openintent.Error
+	if errors.As(err, &refusal) && refusal.Reason == "MESSAGE_NOT_FOUND" { // its deliveries are hidden from this caller, not the message itself
+		return line, errStoryOfOperator
+	}
 	for _, delivery := range deliveries {
 		if disposition := delivery.GetDisposition(); disposition != "" {
 			line.Dispositions[delivery.GetAgentId()] = disposition

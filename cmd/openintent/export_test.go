@@ -44,6 +44,7 @@ func TestAStoryIsWrittenFromTheRecord(t *testing.T) {
 		require.Equal(t, map[string]string{"bob": "responded"}, request.Dispositions)
 		require.Equal(t, request.ID, said[1].Answers)
 		require.Equal(t, map[string]any{"text": "It is repaired."}, said[1].Payload)
+		require.Contains(t, bob.refused(t, exitRefused, "export", intent, "--story"), "only the operator may see")
 		require.Equal(t, "status", said[2].Kind)
 		require.GreaterOrEqual(t, said[2].AfterSeconds, said[1].AfterSeconds)
 	})

@@ -112,7 +112,7 @@ func TestAStorySaysWhoWasWoken(t *testing.T) {
 	require.Equal(t, openintenttest.DifferenceWoken, report.Differences[0].Kind)
 }
 
-// What others answered in the record cannot be said when the agent has not asked them.
+// If the agent does not ask the others, the report names the answers that they gave in the record and could not give now.
 func TestWhatAnswersNothingIsLeftOut(t *testing.T) {
 	server := start(t)
 	told := &openintenttest.Story{

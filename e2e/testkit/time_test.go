@@ -197,7 +197,7 @@ func TestADayPasses(t *testing.T) {
 	require.Less(t, time.Since(begun), time.Minute)
 }
 
-// What fell due is done when Advance returns, and nobody needs to wait for it.
+// Advance returns after the server has done everything that fell due, so a test need not wait for it.
 func TestWhatFellDueIsDone(t *testing.T) {
 	server := start(t)
 	server.Peer("debtor", "").StaysSilent()

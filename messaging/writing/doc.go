@@ -24,7 +24,7 @@
 //   - a channel given by its name, a parent, a task, a document, an obligation, or names in a text (conversation_read.go);
 //   - an addressee that refuses others, while the writer does not know whether the sender is one of them (refused.go);
 //   - a request that takes an exact number of answers, or an audience in doubt;
-//   - a request or a broadcast in a place of which the writer does not know what counts (conversation_brake_read.go);
+//   - a request or a broadcast, while the writer does not know how much was said in its place (conversation_brake_read.go);
 //   - a brake that must be told;
 //   - a commit before it whose outcome is unknown.
 //

@@ -84,7 +84,7 @@ func (c *Connection) Close() {
 // Invoke makes a call.
 func (c *Connection) Invoke(ctx context.Context, method string, args, reply any, options ...grpc.CallOption) error {
 	request := requestOf(args)
-	met, own := optionsOf(options)
+	peerOf, own := optionsOf(options)
 	if request == nil || own || proto.Size(request) > largestRequest {
 		return c.under.Invoke(ctx, method, args, reply, options...)
 	}
@@ -95,7 +95,7 @@ func (c *Connection) Invoke(ctx context.Context, method string, args, reply any,
 	on, done := c.begin(identity)
 	if on != nil {
 		err := on.call(ctx, request, args, reply)
-		on.tellPeer(met)
+		on.tellPeer(peerOf)
 		if !errors.Is(err, errElsewhere) {
 			return err
 		}
@@ -105,19 +105,19 @@ func (c *Connection) Invoke(ctx context.Context, method string, args, reply any,
 	return c.under.Invoke(ctx, method, args, reply, options...)
 }
 
-// optionsOf returns where a call's options want to know with whom it has spoken, if they do. own is true if they mean something that only a
-// call of its own has. Generated clients add an option that means nothing here.
-func optionsOf(options []grpc.CallOption) (met *peer.Peer, own bool) {
+// optionsOf reads a call's options. peerOf is where the caller wants the peer of the call; nil if it does not ask for it. own is true if an
+// option needs a call of its own. Generated clients add an option that needs nothing.
+func optionsOf(options []grpc.CallOption) (peerOf *peer.Peer, own bool) {
 	for _, option := range options {
 		switch known := option.(type) {
 		case grpc.StaticMethodCallOption:
 		case grpc.PeerCallOption:
-			met = known.PeerAddr
+			peerOf = known.PeerAddr
 		default:
 			return nil, true
 		}
 	}
-	return met, false
+	return peerOf, false
 }
 
 // NewStream begins a stream of its own.

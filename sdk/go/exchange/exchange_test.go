@@ -268,7 +268,7 @@ func TestACallLearnsWithWhomItHasSpoken(t *testing.T) {
 	require.Equal(t, "alone", alone.GetId())
 }
 
-// Whoever found no connection has certainly changed nothing.
+// A call without a connection names no peer: it has certainly changed nothing.
 func TestACallThatFoundNoConnectionHasSpokenWithNobody(t *testing.T) {
 	connection, err := grpc.NewClient("passthrough:///nobody", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return nil, errors.New("nobody listens") }))

@@ -215,12 +215,12 @@ func (s *stream) call(ctx context.Context, request *openintentv1.NumberedRequest
 	}
 }
 
-// tellPeer tells with whom a call may have spoken: nobody, if the stream found no connection.
-func (s *stream) tellPeer(met *peer.Peer) {
+// tellPeer sets the peer of a call, if its caller asks for it. It leaves it empty if the stream never had a connection.
+func (s *stream) tellPeer(peerOf *peer.Peer) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if met != nil && s.peer != nil {
-		*met = *s.peer
+	if peerOf != nil && s.peer != nil {
+		*peerOf = *s.peer
 	}
 }
 
