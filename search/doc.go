@@ -4,7 +4,7 @@
 //
 // The index says which words occur in which message. A message of the index is a document. Its number is the time at which the message
 // was sent, made distinct, so the newest document has the highest number, across all intents. The database keeps the words
-// (internal/database/words.go); this room keeps which message a document is, and up to which position each intent's log is in the index.
+// (internal/database/word_index.go); this room keeps which message a document is, and up to which position each intent's log is in the index.
 //
 //	log --> read (read_log.go) --> words and marks (document.go, marks.go) --> store (store.go)
 //	query --> words and marks --> candidates, newest first --> sight, filters --> text --> page (find.go, sight.go)

@@ -122,7 +122,7 @@ type Config struct {
 	// longest time that a wait or a stream goes without looking; zero means the default. Hooks inject faults into
 	// transactions. Kept is how many entries each of the rooms' caches may hold, and LookedAt at how many messages one page looks.
 	Clock func() time.Time `kong:"-"`
-	// MaxStrangers replaces the bound on connections without a key (strangers.go).
+	// MaxStrangers replaces the bound on connections without a key (unauthenticated_connections.go).
 	MaxStrangers int            `kong:"-"`
 	LookAgain    time.Duration  `kong:"-"`
 	Hooks        database.Hooks `kong:"-"`

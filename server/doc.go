@@ -27,7 +27,7 @@
 //     client's certificate (certificates.go) count as keys. A client of the door for MCP that shows none of these is told which
 //     provider has tokens (protected_resource.go). A call that waits ends when its key is removed or expires. A
 //     read-only key may call only what policy.go says reads.
-//  6. The headers If-Match and Idempotency-Key become the request's fields. No text of it may have U+0000 (zero.go).
+//  6. The headers If-Match and Idempotency-Key become the request's fields. No text of it may have U+0000 (refuse_zero_character.go).
 //  7. The request is validated by the rules in its proto.
 //  8. The service runs. Whatever error comes back, from here or from any step above, is turned into a status in one
 //     place: toStatus.

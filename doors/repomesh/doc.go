@@ -21,7 +21,7 @@
 //   - The mesh and the channels that the door makes are the server's own: no agent manages them.
 //   - What the server vouches for stands outside the payload, or overrides what an agent wrote there. Text of agents is the value of a
 //     JSON string, which it cannot end.
-//   - An agent has a bounded number of lists gathered at a time (turns.go). An answer has a bounded number of events and of bytes, and leads on with a time.
+//   - An agent has a bounded number of lists gathered at a time (lists_per_agent.go). An answer has a bounded number of events and of bytes, and leads on with a time.
 //
 // # What happens on failure
 //

@@ -43,7 +43,7 @@
 // keys have no order before they are stored: nobody can tell which of two calls came first while neither is answered.
 //
 // No intent holds up another one. The writer never waits for a head's lock. When somebody else holds an intent, the writer puts
-// the intent's drafts aside (aside.go), with all that follow in that intent, and tries them again by the intent's own timer,
+// the intent's drafts aside (set_aside_drafts.go), with all that follow in that intent, and tries them again by the intent's own timer,
 // until they have waited for too long. It does the same after a commit of unknown outcome, whose transaction may keep its locks
 // for a while. The writer's transactions have a connection of their own (database.Lane), on which no other wait for a lock lasts
 // long.

@@ -34,7 +34,7 @@ const (
 
 // queue holds the drafts that wait for the writer, and keeps those of each API key apart. A batch takes them from the keys
 // in turn, one by one, so that a flood from one key does not make another key wait. The drafts of one key leave in the
-// order in which they came. Drafts of intents that another replica holds are put aside (aside.go).
+// order in which they came. Drafts of intents that another replica holds are put aside (set_aside_drafts.go).
 type queue struct {
 	mutex         sync.Mutex
 	keys          map[string]*keyQueue

@@ -53,7 +53,7 @@ type WordSearch struct {
 	Words       []string
 	From, Below int64
 
-	// level and crowded are where the search on PostgreSQL stands (words_postgres.go).
+	// level and crowded are where the search on PostgreSQL stands (word_index_postgres.go).
 	level   int
 	crowded map[int]int64
 }

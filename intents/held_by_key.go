@@ -15,7 +15,7 @@ import (
 	"openintent/internal/fault"
 )
 
-// What an API key holds is known approximately, as what an intent holds is (usage.go). Each server counts what the key's calls make here
+// What an API key holds is known approximately, as what an intent holds is (held_in_intent.go). Each server counts what the key's calls make here
 // at once, and learns what they made on other servers, and what is gone, when it counts again in the database. So a bound may be exceeded
 // by what other servers make between two counts, by what is made here before the first one, and by the transactions under way.
 const (
