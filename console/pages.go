@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -50,7 +51,7 @@ type Pages struct {
 	files map[string]*file
 }
 
-// New reads and compresses the files that are part of the program.
+// New reads the files that are part of the program.
 func New() (*Pages, error) {
 	built, err := fs.Sub(dist, "dist")
 	if err != nil {
@@ -59,7 +60,7 @@ func New() (*Pages, error) {
 	return Read(built)
 }
 
-// Read reads and compresses built files. It fails if they are not what the console is made of.
+// Read reads built files. It fails if they are not what the console is made of.
 func Read(built fs.FS) (*Pages, error) {
 	p := &Pages{files: make(map[string]*file)}
 	err := fs.WalkDir(built, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -82,8 +83,8 @@ func Read(built fs.FS) (*Pages, error) {
 		if strings.HasPrefix(name, hashed) {
 			kept = "public, max-age=31536000, immutable"
 		}
-		p.files[name], err = newFile(content, contentType, kept)
-		return err
+		p.files[name] = newFile(content, contentType, kept)
+		return nil
 	})
 	if err == nil && strings.Count(p.page, base) != 1 {
 		err = fmt.Errorf("index.html must have one %s", base)
@@ -143,10 +144,19 @@ func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // file is a file, plain and compressed.
 type file struct {
 	contentType, kept, tag string
-	plain, compressed      []byte
+	plain                  []byte
+	// compressed compresses the file when a client first takes that. Most runs of the program show nobody a page.
+	compressed func() ([]byte, error)
 }
 
-func newFile(content []byte, contentType, kept string) (*file, error) {
+func newFile(content []byte, contentType, kept string) *file {
+	return &file{
+		contentType: contentType, kept: kept, tag: tagOf(content), plain: content,
+		compressed: sync.OnceValues(func() ([]byte, error) { return inGzip(content) }),
+	}
+}
+
+func inGzip(content []byte) ([]byte, error) {
 	var compressed bytes.Buffer
 	writer, err := gzip.NewWriterLevel(&compressed, gzip.BestCompression)
 	if err != nil {
@@ -158,7 +168,7 @@ func newFile(content []byte, contentType, kept string) (*file, error) {
 	if err := writer.Close(); err != nil {
 		return nil, err
 	}
-	return &file{contentType: contentType, kept: kept, tag: tagOf(content), plain: content, compressed: compressed.Bytes()}, nil
+	return compressed.Bytes(), nil
 }
 
 // ServeHTTP answers with the file, compressed if the client takes that.
@@ -171,8 +181,10 @@ func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	content, tag := f.plain, f.tag
 	if takesGzip(r.Header.Values("Accept-Encoding")) {
-		header.Set("Content-Encoding", "gzip")
-		content, tag = f.compressed, `"gzip-`+f.tag[1:]
+		if compressed, err := f.compressed(); err == nil {
+			header.Set("Content-Encoding", "gzip")
+			content, tag = compressed, `"gzip-`+f.tag[1:]
+		}
 	}
 	header.Set("ETag", tag)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
