@@ -50,30 +50,35 @@ func run(t *testing.T, p place, h *harness.Server, command string) string {
 		"OPENINTENT_SERVER="+h.GRPCAddress(), "OPENINTENT_API_KEY="+harness.Key, "OPENINTENT_AGENT_ID=", "OPENINTENT_TLS=")
 }
 
-// All programs use one server, so each one finds what the earlier ones left.
+// All programs use one server, so each one finds what the earlier ones left. The examples also have tests, which use the test kits of the SDKs as
+// they are packed. Python's run where its kit is tested (e2e/testkit).
 func TestTheClarificationInEachLanguage(t *testing.T) {
 	h := harness.StartProcess(t, harness.Options{})
 	shown := blockBehind(t, page(t, "examples/README.md"), "## Clarification", "text")
 	for _, language := range []struct {
 		name, command string
 		installed     func(t *testing.T) place
+		tests, passed string
 	}{
-		{"Go", "go run ./examples/clarification/go", withGo},
-		{"Python", "python examples/clarification/python/clarification.py", withPython},
-		{"TypeScript", "npm --prefix examples/clarification/typescript --silent start", withTypeScript},
+		{
+			"Go", "go run ./examples/clarification/go", withGo,
+			"go test -tags examples -count=1 -v ./examples/clarification/go", "PASS: TestTheResearcherDoesNotBeginWithoutAnAnswer",
+		},
+		{"Python", "python examples/clarification/python/clarification.py", withPython, "", ""},
+		{
+			"TypeScript", "npm --prefix examples/clarification/typescript --silent start", withTypeScript,
+			"npm --prefix examples/clarification/typescript --silent test", "",
+		},
 	} {
 		t.Run(language.name, func(t *testing.T) {
-			require.Equal(t, shown, run(t, language.installed(t), h, language.command))
+			installed := language.installed(t)
+			require.Equal(t, shown, run(t, installed, h, language.command))
+			if language.tests != "" {
+				said := installed.output(t, language.tests, "OPENINTENT_PROGRAM="+harness.Executable(t))
+				require.Contains(t, said, language.passed)
+			}
 		})
 	}
-}
-
-// The examples have tests, which use the test kits of the SDKs as they are packed.
-func TestTheTestsOfTheExamples(t *testing.T) {
-	program := "OPENINTENT_PROGRAM=" + harness.Executable(t)
-	tested := withGo(t).output(t, "go test -tags examples -count=1 -v ./examples/clarification/go", program)
-	require.Contains(t, tested, "PASS: TestTheResearcherDoesNotBeginWithoutAnAnswer")
-	withTypeScript(t).output(t, "npm --prefix examples/clarification/typescript --silent test", program)
 }
 
 // seconds matches the beginning of each line of the pipeline's timeline.
@@ -163,10 +168,10 @@ func TestTheCrashExampleLosesNothing(t *testing.T) {
 	installed := withPython(t)
 	picture := filepath.Join(t.TempDir(), "crash.svg")
 	programs := t.TempDir()
-	for name, source := range map[string]string{"openintent": "./cmd/openintent", "asker": "./examples/crash/asker", "record": "./examples/crash/record"} {
+	for name, source := range map[string]string{"asker": "./examples/crash/asker", "record": "./examples/crash/record"} {
 		harness.Prepare(t, root, "go", "build", "-o", filepath.Join(programs, name), source)
 	}
-	said := installed.output(t, filepath.Join(programs, "record")+" -server "+filepath.Join(programs, "openintent")+" -asker "+
+	said := installed.output(t, filepath.Join(programs, "record")+" -server "+harness.Executable(t)+" -asker "+
 		filepath.Join(programs, "asker")+" -python python -output "+picture)
 	require.Contains(t, said, blockBehind(t, page(t, "examples/README.md"), "## Crash", "text"))
 	require.Contains(t, said, "kill -9 the server")

@@ -52,6 +52,18 @@ func requireWithin(t *testing.T, folder, found string) {
 	require.True(t, strings.HasPrefix(found, inside+string(filepath.Separator)), "%s is not in %s", found, inside)
 }
 
+// installedOnce installs the SDK of a language from its package, once for all tests, and returns the path that the script prints.
+func installedOnce(t *testing.T, language string) string {
+	t.Helper()
+	if installations[language] == "" {
+		installations[language] = packaged(t, "scripts/examples-env.sh", language)
+	}
+	return installations[language]
+}
+
+// installations are the paths of what is installed, by language. The tests run one after the other.
+var installations = make(map[string]string)
+
 // packaged runs the script that builds or installs a package and returns the path that the script prints.
 func packaged(t *testing.T, script string, arguments ...string) string {
 	t.Helper()
@@ -92,7 +104,7 @@ func withPython(t *testing.T) place {
 	t.Helper()
 	harness.Prepare(t, root, "scripts/python-env.sh", "python-package", "sdk/python/package-requirements.txt")
 	p := newPlace(t)
-	interpreter := packaged(t, "scripts/examples-env.sh", "python")
+	interpreter := installedOnce(t, "python")
 	environment := filepath.Dir(filepath.Dir(interpreter))
 	p.environment = []string{"PATH=" + filepath.Dir(interpreter) + string(os.PathListSeparator) + os.Getenv("PATH"), "PYTHONPATH="}
 	requireWithin(t, environment, p.output(t, "python -c 'import openintent_channels; print(openintent_channels.__file__)'"))
@@ -105,7 +117,7 @@ func withTypeScript(t *testing.T) place {
 	path := harness.Prepare(t, root, "scripts/node.sh", "bash", "-c", "scripts/node-env.sh >/dev/null && echo $PATH")
 	p := newPlace(t)
 	p.environment = []string{"PATH=" + path}
-	modules := packaged(t, "scripts/examples-env.sh", "typescript")
+	modules := installedOnce(t, "typescript")
 	example := filepath.Join(p.folder, "examples/clarification/typescript")
 	for _, left := range []string{"build", "node_modules", "package-lock.json"} { // left by somebody who tried the example in the checkout
 		require.NoError(t, os.RemoveAll(filepath.Join(example, left)))
