@@ -1,7 +1,7 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build recording release release-check image deploy-check package package-sdks package-check check test test-sdks check-console test-console console-costs console-pictures torture upgrade day claims leases lease-model quiet search faults mutants soak siege failover test-frameworks conformance clients harness lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
+.PHONY: help run build recording release release-check image deploy-check package package-sdks package-check check test test-sdks check-console test-console console-costs console-pictures torture upgrade day claims leases lease-model quiet scenarios search faults mutants soak siege failover test-frameworks conformance clients harness lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 
@@ -117,6 +117,10 @@ claims: ## Let a crowd fight for ROUNDS requests (1,000) with each engine and ch
 leases: ## Let a crowd fight for scopes in ROUNDS rounds (1,000) with each engine and check that each has one holder (SEED to repeat)
 	scripts/with-postgres.sh scripts/test-race.sh -count 1 -timeout 0 -v -run TestOneHolderAtATime ./e2e/leases \
 		-leases.rounds $(or $(ROUNDS),1000) -leases.seed $(SEED)
+
+scenarios: ## Tell the SDKs' scenarios in each language, with each engine
+	OPENINTENT_TEST_PYTHON=$$(scripts/python-env.sh) && export OPENINTENT_TEST_PYTHON && \
+		scripts/node.sh scripts/with-postgres.sh scripts/test-race.sh -count 1 -timeout 0 -v -run TellsTheScenarios ./e2e/sdks -sdks.every
 
 quiet: ## Hold ROUNDS rounds (20) of random conversations to what must never be kept back from an agent, with each engine
 	scripts/with-postgres.sh scripts/test-race.sh -count 1 -timeout 0 -v ./e2e/quiet -quiet.rounds $(or $(ROUNDS),20)
