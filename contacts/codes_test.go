@@ -2,6 +2,10 @@ package contacts
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,6 +31,34 @@ func TestCodesToAnAddressAreBounded(t *testing.T) {
 		require.Len(t, h.standIn.take(), 4)
 		h.clock.Advance(codesPer)
 		require.NoError(t, set("mallory-k4", "k4", "/stranger"))
+	})
+}
+
+// The same bound holds for calls that come at the same moment, each under a name and with a key of its own. They are tried with several
+// addresses, because not all calls of a moment meet.
+func TestSimultaneousCodesToAnAddressAreBounded(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		for round := range 6 {
+			to := h.to(toWebhook, "/stranger"+strconv.Itoa(round))
+			var calls sync.WaitGroup
+			const callers = 10
+			refused := make([]error, callers)
+			for i := range callers {
+				name := fmt.Sprint(round, "-", i)
+				calls.Go(func() {
+					_, refused[i] = h.SetContacts(with("key"+name, "mallory"+name), &openintentv1.SetContactsRequest{
+						AgentId: "mallory" + name, Contacts: []*openintentv1.NewContact{to},
+					})
+				})
+			}
+			calls.Wait()
+			require.Len(t, h.standIn.take(), codesOfAddress)
+			refused = slices.DeleteFunc(refused, func(err error) bool { return err == nil })
+			require.Len(t, refused, callers-codesOfAddress)
+			for _, err := range refused {
+				requireReason(t, "TOO_MANY_CODES", err)
+			}
+		}
 	})
 }
 

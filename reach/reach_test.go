@@ -256,6 +256,11 @@ func TestHowFastMessagesSurface(t *testing.T) {
 			surface(i, 5*time.Millisecond)
 		}
 		require.EqualValues(t, 5, *there.read(t, "data").SurfacesIn, "the earlier ones are forgotten")
+		for i := int64(200); i < 211; i++ {
+			offer(t, here.db, i, "data")
+			surface(i, 40*time.Millisecond)
+		}
+		require.EqualValues(t, 40, *there.read(t, "data").SurfacesIn, "the newest twenty count")
 		require.Nil(t, there.read(t, "other").SurfacesIn)
 	})
 }
