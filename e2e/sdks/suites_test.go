@@ -18,8 +18,8 @@ import (
 // root is the path of the repository from this package.
 const root = "../.."
 
-// everyEngine lets each suite run with each engine, as `make scenarios` does. Otherwise Go's alone does: a server makes the same answers with both,
-// which its own tests show, and these tests are about what the SDKs make of them.
+// everyEngine lets each suite run with each engine, as `make scenarios` does. Otherwise Go's alone does. The others take PostgreSQL, where a client
+// may change to another replica. A server gives the same answers with both, which its own tests show.
 var everyEngine = flag.Bool("sdks.every", false, "run the suites of Python and TypeScript with each engine")
 
 // enginesOf returns the engines that a suite runs with, given the one that it runs with in any case.
@@ -54,7 +54,7 @@ func TestTypeScriptTellsTheScenarios(t *testing.T) {
 		tests[i], err = filepath.Rel(folder, tests[i])
 		require.NoError(t, err)
 	}
-	tell(t, enginesOf(database.SQLite), folder, "node", append([]string{"--test"}, tests...)...)
+	tell(t, enginesOf(database.PostgreSQL), folder, "node", append([]string{"--test"}, tests...)...)
 }
 
 // builtTypeScript returns the folder of the TypeScript SDK, with the code and its tests compiled.
