@@ -1,7 +1,7 @@
 # These are the tasks of this repository; `make` lists them. Tools are pinned in tools/ and built or installed when first needed.
 
 .DEFAULT_GOAL := help
-.PHONY: help run build recording release release-check image deploy-check package package-sdks package-check check test test-sdks check-console test-console console-costs console-pictures torture upgrade day claims leases lease-model quiet scenarios search faults mutants soak siege failover test-frameworks conformance clients harness lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
+.PHONY: help run build recording release release-check image deploy-check package package-sdks package-check check test test-sdks check-console test-console console-costs console-pictures torture upgrade day claims leases lease-model quiet engines search faults mutants soak siege failover test-frameworks conformance clients harness lint generate check-generated check-generators proto-lint proto-breaking proto-image bench bench-compare fuzz
 
 BUF := scripts/buf.sh
 
@@ -118,9 +118,9 @@ leases: ## Let a crowd fight for scopes in ROUNDS rounds (1,000) with each engin
 	scripts/with-postgres.sh scripts/test-race.sh -count 1 -timeout 0 -v -run TestOneHolderAtATime ./e2e/leases \
 		-leases.rounds $(or $(ROUNDS),1000) -leases.seed $(SEED)
 
-scenarios: ## Tell the SDKs' scenarios in each language, with each engine
-	OPENINTENT_TEST_PYTHON=$$(scripts/python-env.sh) && export OPENINTENT_TEST_PYTHON && \
-		scripts/node.sh scripts/with-postgres.sh scripts/test-race.sh -count 1 -timeout 0 -v -run TellsTheScenarios ./e2e/sdks -sdks.every
+engines: ## Run the end-to-end tests that take one engine in `make test` on each engine: doors, pages, and the SDKs' scenarios
+	OPENINTENT_TEST_PYTHON=$$(scripts/python-env.sh) && export OPENINTENT_TEST_PYTHON && OPENINTENT_TEST_EVERY_ENGINE=1 scripts/node.sh \
+		scripts/with-postgres.sh scripts/test-race.sh -count 1 -timeout 0 $$(grep -rl --include '*_test.go' databasetest.OneEngine e2e | xargs -n1 dirname | sed 's|^|./|')
 
 quiet: ## Hold ROUNDS rounds (20) of random conversations to what must never be kept back from an agent, with each engine
 	scripts/with-postgres.sh scripts/test-race.sh -count 1 -timeout 0 -v ./e2e/quiet -quiet.rounds $(or $(ROUNDS),20)
@@ -152,7 +152,7 @@ conformance: ## Run the conformance suite of the Model Context Protocol against 
 	scripts/conformance.sh $(ARGS)
 
 test-console: ## Look at every page of the web console with Chromium, do what a person does, try what it survives, and attack it from other origins (flags of go test in ARGS)
-	scripts/with-postgres.sh go test -tags console -count 1 -timeout 0 -v -run '^TestEvery|^TestAFlood|^TestTheServerDies|^TestDeadLetters|^TestTwoPeople|^TestHostile|^TestSessions|^TestReading|^TestPagesOfOtherOrigins|^TestTheAttack' ./e2e/console/browser $(ARGS)
+	OPENINTENT_TEST_EVERY_ENGINE=1 scripts/with-postgres.sh go test -tags console -count 1 -timeout 0 -v -run '^TestEvery|^TestAFlood|^TestTheServerDies|^TestDeadLetters|^TestTwoPeople|^TestHostile|^TestSessions|^TestReading|^TestPagesOfOtherOrigins|^TestTheAttack' ./e2e/console/browser $(ARGS)
 
 console-costs: ## Measure what open consoles cost the server, for some minutes
 	scripts/with-postgres.sh go test -tags console -count 1 -timeout 0 -v -run TestWhatConsolesCost ./e2e/console/browser $(ARGS)

@@ -13,7 +13,10 @@ import (
 	"openintent/server"
 )
 
-func TestMain(m *testing.M) { harness.Main(m) }
+func TestMain(m *testing.M) {
+	databasetest.OneEngine()
+	harness.Main(m)
+}
 
 // tick is how often a test looks again at what must become true.
 const tick = 20 * time.Millisecond

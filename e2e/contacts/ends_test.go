@@ -7,9 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/e2e/harness"
+	"openintent/internal/database/databasetest"
 )
 
-func TestMain(m *testing.M) { harness.Main(m) }
+func TestMain(m *testing.M) {
+	databasetest.OneEngine()
+	harness.Main(m)
+}
 
 // What its person does about a question ends its call before anything is sent. Each is the question of another sender. Reading alone ends
 // nothing.

@@ -7,7 +7,7 @@
 //
 //	go run ./e2e/sdks/stage -engine postgres -- go test ./sdk/go
 //
-// The tests here run the languages' suites this way, Go's on each engine, and with -sdks.every all of them. One more test is mixed: Python asks, TypeScript
+// The tests here run the languages' suites this way, Go's on each engine, and all of them in `make engines`. One more test is mixed: Python asks, TypeScript
 // answers, and Go watches. Another is a new user's first hour (hour_test.go), with an agent in each language that must
 // say what happens to it.
 package sdks

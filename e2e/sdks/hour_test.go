@@ -27,7 +27,7 @@ import (
 func TestTheNewUsersHour(t *testing.T) {
 	agents := deskAgents(t)
 	t.Parallel()
-	for _, engine := range databasetest.Engines() {
+	for _, engine := range databasetest.EnginesOf(t) {
 		t.Run(engine.String(), func(t *testing.T) {
 			t.Parallel() // it spends most of its time waiting
 			u := newUser(t, databasetest.URL(t, engine))

@@ -6,6 +6,7 @@ import (
 
 	"openintent/e2e/harness"
 	"openintent/e2e/sdks/scenarios"
+	"openintent/internal/database/databasetest"
 )
 
 // together is how many suites run at the same time: they spend most of their time waiting.
@@ -16,5 +17,6 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", together); err != nil {
 		panic(err)
 	}
+	databasetest.OneEngine()
 	harness.Main(m)
 }

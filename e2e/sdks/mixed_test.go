@@ -27,7 +27,7 @@ func TestThreeLanguagesOnOneChannel(t *testing.T) {
 	require.NoError(t, err)
 	packages, err := filepath.Abs(filepath.Join(root, "sdk/python/src"))
 	require.NoError(t, err)
-	for _, engine := range databasetest.Engines() {
+	for _, engine := range databasetest.EnginesOf(t) {
 		t.Run(engine.String(), func(t *testing.T) { converse(t, engine, python, packages, entry) })
 	}
 }

@@ -1,7 +1,6 @@
 package sdks_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,30 +17,18 @@ import (
 // root is the path of the repository from this package.
 const root = "../.."
 
-// everyEngine lets each suite run with each engine, as `make scenarios` does. Otherwise Go's alone does. The others take PostgreSQL, where a client
-// may change to another replica. A server gives the same answers with both, which its own tests show.
-var everyEngine = flag.Bool("sdks.every", false, "run the suites of Python and TypeScript with each engine")
-
-// enginesOf returns the engines that a suite runs with, given the one that it runs with in any case.
-func enginesOf(always database.Engine) []database.Engine {
-	all := databasetest.Engines()
-	if *everyEngine || !slices.Contains(all, always) {
-		return all
-	}
-	return []database.Engine{always}
-}
-
+// These suites take one engine unless make engines runs them. With PostgreSQL a client may change to another replica.
 func TestPythonTellsTheScenarios(t *testing.T) {
 	harness.Prepare(t, root, "scripts/python-env.sh", "python-sdk", "sdk/python/requirements-test.txt")
 	t.Parallel()
-	tell(t, enginesOf(database.PostgreSQL), root, "scripts/python-sdk.sh", "scenarios", "--quiet")
+	tell(t, suiteEngines(database.PostgreSQL), root, "scripts/python-sdk.sh", "scenarios", "--quiet")
 }
 
 // The same calls on streams from the first one on, as a busy client makes them.
 func TestPythonTellsTheScenariosOverExchanges(t *testing.T) {
 	harness.Prepare(t, root, "scripts/python-env.sh", "python-sdk", "sdk/python/requirements-test.txt")
 	t.Parallel()
-	tell(t, enginesOf(database.SQLite), root, "env", "OPENINTENT_TEST_EXCHANGES=1", "scripts/python-sdk.sh", "scenarios", "--quiet")
+	tell(t, suiteEngines(database.SQLite), root, "env", "OPENINTENT_TEST_EXCHANGES=1", "scripts/python-sdk.sh", "scenarios", "--quiet")
 }
 
 func TestTypeScriptTellsTheScenarios(t *testing.T) {
@@ -54,7 +41,7 @@ func TestTypeScriptTellsTheScenarios(t *testing.T) {
 		tests[i], err = filepath.Rel(folder, tests[i])
 		require.NoError(t, err)
 	}
-	tell(t, enginesOf(database.PostgreSQL), folder, "node", append([]string{"--test"}, tests...)...)
+	tell(t, suiteEngines(database.PostgreSQL), folder, "node", append([]string{"--test"}, tests...)...)
 }
 
 // builtTypeScript returns the folder of the TypeScript SDK, with the code and its tests compiled.
@@ -62,6 +49,15 @@ func builtTypeScript(t *testing.T) string {
 	t.Helper()
 	harness.Prepare(t, root, "scripts/node.sh", "scripts/typescript-tests.sh")
 	return filepath.Join(root, "sdk/typescript")
+}
+
+// suiteEngines returns the engines that a suite runs on, given the one that it takes if it takes one.
+func suiteEngines(one database.Engine) []database.Engine {
+	all := databasetest.Engines()
+	if databasetest.EveryEngine() || !slices.Contains(all, one) {
+		return all
+	}
+	return []database.Engine{one}
 }
 
 // tell runs a suite on a stage of each of the engines.

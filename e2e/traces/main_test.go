@@ -4,6 +4,10 @@ import (
 	"testing"
 
 	"openintent/e2e/harness"
+	"openintent/internal/database/databasetest"
 )
 
-func TestMain(m *testing.M) { harness.Main(m) }
+func TestMain(m *testing.M) {
+	databasetest.OneEngine()
+	harness.Main(m)
+}

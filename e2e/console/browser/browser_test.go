@@ -10,6 +10,7 @@ import (
 
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database/databasetest"
 	openintent "openintent/sdk/go"
 )
 
@@ -18,7 +19,10 @@ const root = "../../.."
 // person is who looks at the console.
 const person = "anna"
 
-func TestMain(m *testing.M) { harness.Main(m) }
+func TestMain(m *testing.M) {
+	databasetest.OneEngine()
+	harness.Main(m)
+}
 
 // chromium returns the path of a browser, once what the scripts need is installed.
 func chromium(t *testing.T) string {

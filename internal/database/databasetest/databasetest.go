@@ -2,9 +2,11 @@ package databasetest
 
 import (
 	"context"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"openintent/internal/database"
@@ -13,6 +15,9 @@ import (
 // onlySQLite is the environment variable with which make check leaves PostgreSQL out. make test, which every change must pass,
 // does not set it.
 const onlySQLite = "OPENINTENT_TEST_ONLY_SQLITE"
+
+// everyEngine is the environment variable with which make engines has the tests run on each engine that otherwise take one (OneEngine).
+const everyEngine = "OPENINTENT_TEST_EVERY_ENGINE"
 
 // inMemory is the environment variable that names a folder in memory for SQLite's files. Whoever sets it removes the folder. On a
 // disk, SQLite waits at each commit.
@@ -26,7 +31,30 @@ func Engines() []database.Engine {
 	return []database.Engine{database.SQLite, database.PostgreSQL}
 }
 
-// Each runs a test on a fresh database of each engine, as subtests named after the engines.
+// oneEngine is set by OneEngine.
+var oneEngine atomic.Bool
+
+// OneEngine lets each test of this process take one engine where it would take both; its name decides which. Call it from TestMain in packages
+// about what lies in front of the store: doors, pages and clients. A server gives the same answers on both engines, which the store's tests
+// show.
+func OneEngine() { oneEngine.Store(!EveryEngine()) }
+
+// EveryEngine reports whether make engines runs the tests.
+func EveryEngine() bool { return os.Getenv(everyEngine) != "" }
+
+// EnginesOf returns the engines that a test runs on.
+func EnginesOf(t *testing.T) []database.Engine {
+	engines := Engines()
+	if !oneEngine.Load() || len(engines) == 1 {
+		return engines
+	}
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(t.Name()))
+	i := int(hash.Sum32()) % len(engines)
+	return engines[i : i+1]
+}
+
+// Each runs a test on a fresh database of each engine that it takes, as subtests named after the engines.
 func Each(t *testing.T, run func(t *testing.T, db *database.DB)) {
 	t.Helper()
 	EachURL(t, func(t *testing.T, url string) {
@@ -37,7 +65,7 @@ func Each(t *testing.T, run func(t *testing.T, db *database.DB)) {
 // EachURL is Each for tests that open the fresh database themselves: with a clock, with hooks, or several times.
 func EachURL(t *testing.T, run func(t *testing.T, url string)) {
 	t.Helper()
-	for _, engine := range Engines() {
+	for _, engine := range EnginesOf(t) {
 		t.Run(engine.String(), func(t *testing.T) { run(t, URL(t, engine)) })
 	}
 }

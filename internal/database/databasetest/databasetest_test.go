@@ -31,6 +31,31 @@ func TestEachIsFreshAndMigrated(t *testing.T) {
 	}
 }
 
+// Where one engine does, some tests take the one and some the other, always the same, and make engines has them take both.
+func TestOneEngineIsTaken(t *testing.T) {
+	t.Setenv("OPENINTENT_TEST_EVERY_ENGINE", "1")
+	databasetest.OneEngine()
+	require.Equal(t, databasetest.Engines(), databasetest.EnginesOf(t))
+	t.Setenv("OPENINTENT_TEST_EVERY_ENGINE", "")
+	databasetest.OneEngine()
+	t.Cleanup(func() { // for the other tests
+		t.Setenv("OPENINTENT_TEST_EVERY_ENGINE", "1")
+		databasetest.OneEngine()
+	})
+	taken := make(map[database.Engine]int)
+	for name := range 40 {
+		t.Run(fmt.Sprint(name), func(t *testing.T) {
+			engines := databasetest.EnginesOf(t)
+			require.Len(t, engines, 1)
+			require.Equal(t, engines, databasetest.EnginesOf(t))
+			taken[engines[0]]++
+		})
+	}
+	for _, engine := range databasetest.Engines() {
+		require.Greater(t, taken[engine], 5, engine)
+	}
+}
+
 func TestReplicasShareAnURL(t *testing.T) {
 	address := databasetest.URL(t, database.PostgreSQL)
 	one := databasetest.Open(t, database.Config{URL: address})
