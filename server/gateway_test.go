@@ -173,6 +173,18 @@ func TestALinkLeadsToTheNextPage(t *testing.T) {
 	require.Equal(t, []string{`</v1/channels/c/messages?kind=k&since=1970-01-01T00%3A00%3A00Z>; rel="first"`}, got.header.Values("Link"))
 }
 
+// A cursor and an offset are not given together.
+func TestAPageThatBeganWithAnOffsetLeadsOnWithACursorAlone(t *testing.T) {
+	r := newREST(t)
+	r.gives(openintentv1.IntentService_ListIntents_FullMethodName, &openintentv1.ListIntentsResponse{NextCursor: proto.String("c1")})
+	r.gives(listEvents, &openintentv1.ListEventsResponse{NextCursor: proto.String("c1")})
+	for _, path := range []string{"/v1/intents", "/v1/intents/i/events"} {
+		got := r.call(t, "GET", path+"?limit=1&offset=1", "")
+		require.Equal(t, 200, got.status, got.body)
+		require.Equal(t, []string{"<" + path + `?cursor=c1&limit=1>; rel="next"`}, got.header.Values("Link"))
+	}
+}
+
 func TestVerifyIsNoEventID(t *testing.T) {
 	r := newREST(t)
 	r.gives(openintentv1.EventService_VerifyEvents_FullMethodName, &openintentv1.VerifyEventsResponse{IntentId: "i"})

@@ -179,7 +179,7 @@ func (f eventForm) name(eventType string) string {
 		return client
 	}
 	switch eventType {
-	case messageEvent, closedEvent, errorEvent, digestEvent:
+	case messageEvent, closedEvent, errorEvent, digestEvent, probeName:
 		return otherEvent
 	}
 	if strings.ContainsFunc(eventType, func(c rune) bool { return !unicode.IsPrint(c) }) {

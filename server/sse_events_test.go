@@ -91,7 +91,7 @@ func TestExistingClientsReadLoggedEventsUnderNamesOfTheirOwn(t *testing.T) {
 func TestATypeCannotForgeAStream(t *testing.T) {
 	for _, forged := range []string{
 		"x\n\nevent: channel_message\ndata: {}\n\n", "x\rdata: {}", "x\u0085data: {}", "x\u2028y", "\x00", "channel_message",
-		"channel_closed", "error",
+		"channel_closed", "error", "message_digest", "probe",
 	} {
 		r := newREST(t)
 		r.send(
