@@ -15,6 +15,7 @@ import (
 	"openintent/internal/fault"
 	"openintent/internal/fault/faulttest"
 	"openintent/messaging/message"
+	"openintent/messaging/reading"
 )
 
 // annotate stores an annotation of a message, with a signal that tells it from others.
@@ -147,6 +148,23 @@ func TestStreamsWithAnnotationsGoOnAfterAnyPosition(t *testing.T) {
 				require.Equal(t, append([]string(nil), whole[from:]...), append([]string(nil), rest...), "after %d", after)
 				require.Equal(t, append([]int64(nil), places[from:]...), append([]int64(nil), at...))
 			}
+		}
+	})
+}
+
+// A page of a stream ends where there is no more room for annotations, and the next one goes on there.
+func TestMoreAnnotationsThanAPageHasAllCome(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		m := h.say(t, "alice", id, "one")
+		words := []string{"one"}
+		for i := range reading.FirstChunk + 1 {
+			h.annotate(t, "bob", m, fmt.Sprint(i))
+			words = append(words, fmt.Sprint("<", i, ">"))
+		}
+		for _, scope := range []*openintentv1.SubscribeRequest{ofChannel(id), ofIntent(h.channel(t, id).GetIntentId())} {
+			shown, _ := h.replay(t, "bob", annotated(scope, ptr(int64(0))))
+			require.Equal(t, words, withoutEvents(shown))
 		}
 	})
 }

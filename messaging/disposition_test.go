@@ -74,6 +74,19 @@ func TestTheLastDispositionCounts(t *testing.T) {
 	})
 }
 
+// To defer again until another time is not to say the same again.
+func TestADeferralUntilAnotherTimeIsStored(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		asked := h.asks(t, "a", h.open(t), "b")
+		until := h.clock.Now().Add(time.Hour)
+		h.dispose(t, "b", asked, Disposition{Word: "deferred", Until: until})
+		for said, other := range []time.Time{until.Add(time.Hour), until.Add(-time.Minute), {}} {
+			require.Equal(t, other, h.dispose(t, "b", asked, Disposition{Word: "deferred", Until: other}).Until)
+			require.Equal(t, said+2, h.rows(t, "annotations", "1 = 1"))
+		}
+	})
+}
+
 func TestDispositionsAreBounded(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		told := h.send(t, "a", &sendRequest{ChannelId: h.open(t), To: ptr("b")})

@@ -237,6 +237,23 @@ func TestEvictionBringsFarDeadlinesForward(t *testing.T) {
 	})
 }
 
+// A retention below a day takes nothing from the deadline of an evicted request.
+func TestAShortRetentionLeavesAnEvictedRequestItsDeadline(t *testing.T) {
+	retaining := func(_ *configOfDatabase, cfg *Config) { cfg.Retention = time.Hour }
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.small(t, 1)
+		asked := h.send(t, "alice", &sendRequest{
+			ChannelId: id, To: ptr("bob"), MessageType: ptr(request), ExpiresAt: h.in(10 * time.Hour),
+		})
+		h.say(t, "carol", id, "")
+		h.removeEvicted(t, id)
+		h.clock.Advance(2 * time.Hour)
+		h.sweep(t)
+		require.Equal(t, []string{asked.GetId()}, idsIn(h.inbox(t, "bob")))
+		h.reply(t, "bob", id, asked.GetId(), "in time")
+	}, retaining)
+}
+
 // A request that had a deadline is kept as long as its key is remembered, for the Ask that is repeated under it. A send that
 // is repeated needs nothing of the message.
 func TestKeysKeepOnlyWhatARepeatedAskLooksFor(t *testing.T) {

@@ -60,7 +60,7 @@ func TestWhatWasHandedOverIsNotDue(t *testing.T) {
 	})
 }
 
-// Whoever has lost an answer asks for what was handed over since, and gets the same.
+// Whoever has lost an answer asks for what was handed over since, and gets the same, except for what it has seen or put off meanwhile.
 func TestWhatWasHandedOverSinceIsDue(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		channel := h.open(t)
@@ -68,7 +68,12 @@ func TestWhatWasHandedOverSinceIsDue(t *testing.T) {
 		h.handOver(t, "b", before)
 		h.clock.Advance(time.Second)
 		since := timestamppb.New(h.clock.Now())
-		h.handOver(t, "b", after)
+		surfaced, deferred := h.asks(t, "a", channel, "b"), h.asks(t, "a", channel, "b")
+		h.handOver(t, "b", after, surfaced.GetId(), deferred.GetId())
+		h.clock.Advance(time.Second)
+		_, err := h.trySurface(as("b"), "b", surfaced.GetId())
+		require.NoError(t, err)
+		h.dispose(t, "b", deferred, Disposition{Word: "deferred", Until: h.clock.Now().Add(time.Hour)})
 		page, err := h.tryInbox(as("b"), &inboxRequest{AgentId: "b", Unhanded: true, HandedSince: since})
 		require.NoError(t, err)
 		require.Equal(t, []string{after}, idsIn(page))
