@@ -101,6 +101,8 @@ func TestALateAnswer(t *testing.T) {
 			faulttest.Require(t, h.release("bob", untaken, late), fault.Conflict, "CLAIM_LOST")
 			next := h.claims(t, "carol", taken).GetFence()
 			require.NoError(t, h.answer("bob", untaken, late))
+			ended := map[bool]string{false: "responded", true: "expired"}[swept]
+			require.Equal(t, []string{"message_claimed bob", "claim_released bob " + ended}, h.heard(t, untaken), "it ends once")
 			faulttest.Require(t, h.answer("bob", taken, lost), fault.Conflict, "CLAIM_LOST")
 			require.NoError(t, h.answer("carol", taken, next))
 			require.Equal(t, []string{"message_claimed bob", "claim_released bob expired", "message_claimed carol",
@@ -171,6 +173,20 @@ func TestAQuorumExpires(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, openintentv1.MessageStatus_MESSAGE_STATUS_EXPIRED, got.GetStatus())
 		require.Equal(t, "claim_released carol message_ended", h.heard(t, asked)[3])
+	})
+}
+
+// However long a renewal asks for, the claim ends with its message.
+func TestARenewedClaimDoesNotOutlastItsMessage(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.hire(t, "bob")
+		asked := h.asksWithin(t, one(), time.Minute)
+		ends := h.clock.Now().Add(time.Minute)
+		renewed, err := h.ClaimMessage(as("bob"), &openintentv1.ClaimMessageRequest{
+			ChannelId: h.channel, MessageId: asked, Fence: ptr(h.claims(t, "bob", asked).GetFence()), TtlSeconds: ptr(int32(3600)),
+		})
+		require.NoError(t, err)
+		require.Equal(t, ends, renewed.GetExpiresAt().AsTime())
 	})
 }
 

@@ -177,60 +177,6 @@ func TestSignalsMoveTheSteps(t *testing.T) {
 	})
 }
 
-// An answer of the author ends the pause for good: another note beside the same signal asks nothing anew.
-func TestUnclearPausesOnce(t *testing.T) {
-	eachHouse(t, func(t *testing.T, h *house) {
-		asked := h.oblige(t, "bob")
-		_, err := h.talk.UpdateMessage(as("alice"), &openintentv1.UpdateMessageRequest{
-			ChannelId: h.channel, MessageId: asked.GetId(), Subject: ptr("the other lock"),
-		})
-		require.NoError(t, err)
-		h.signal(t, "bob", asked, "unclear")
-		h.returns(t, step)
-		require.Empty(t, h.toldOf(t), "what the author edited before answers nothing")
-		_, err = h.talk.SendMessage(as("alice"), &openintentv1.SendMessageRequest{ChannelId: h.channel, ParentId: ptr(asked.GetId())})
-		require.NoError(t, err)
-		h.returns(t, step)
-		require.Equal(t, []string{"bob obligation_return 1"}, h.toldOf(t))
-		_, err = h.AddReaction(as("bob"), &openintentv1.AddReactionRequest{
-			ChannelId: h.channel, MessageId: asked.GetId(), Signal: "unclear", Note: ptr("still"),
-		})
-		require.NoError(t, err)
-		h.returns(t, step)
-		require.Equal(t, []string{"bob obligation_return 1", "bob obligation_return 2"}, h.toldOf(t))
-	})
-}
-
-// Only who owes takes the pause back, and only by taking unclear back. Whatever others say or write leaves it.
-func TestUnclearIsTakenBack(t *testing.T) {
-	eachHouse(t, func(t *testing.T, h *house) {
-		asked := h.oblige(t, "bob")
-		takesBack := func(agent, signal string) {
-			h.signal(t, agent, asked, signal)
-			_, err := h.RemoveReaction(as(agent), &openintentv1.RemoveReactionRequest{
-				ChannelId: h.channel, MessageId: asked.GetId(), Signal: signal,
-			})
-			require.NoError(t, err)
-		}
-		h.signal(t, "bob", asked, "unclear")
-		takesBack("bob", "seen")
-		takesBack("alice", "unclear")
-		_, err := h.talk.SendMessage(as("bob"), &openintentv1.SendMessageRequest{ChannelId: h.channel, ParentId: ptr(asked.GetId())})
-		require.NoError(t, err, "only the author ends it by writing there")
-		_, err = h.talk.SendMessage(as("alice"), &openintentv1.SendMessageRequest{ChannelId: h.channel})
-		require.NoError(t, err, "and only in the request's thread")
-		for range 3 {
-			h.returns(t, step)
-		}
-		require.Empty(t, h.toldOf(t))
-		takesBack("bob", "unclear")
-		h.returns(t, step-2*time.Second)
-		require.Empty(t, h.toldOf(t), "an interval has to pass")
-		h.returns(t, 2*time.Second)
-		require.Equal(t, []string{"bob obligation_return 1"}, h.toldOf(t))
-	})
-}
-
 // A signal that was taken away and is set again counts as the first time.
 func TestASignalThatIsSetAgainCounts(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
