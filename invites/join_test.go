@@ -34,10 +34,7 @@ func eachHouse(t *testing.T, run func(t *testing.T, h *house)) {
 		clock := databasetest.NewClock()
 		db := databasetest.Open(t, database.Config{URL: url, Clock: clock.Now})
 		rooms := intents.New(intents.Config{DB: db})
-		work := tasks.New(tasks.Config{DB: db, Intents: rooms})
-		h := &house{clock: clock, Service: New(Config{
-			DB: db, Keys: keys.New(keys.Config{DB: db}), Channels: channels.New(channels.Config{DB: db, Intents: rooms, Tasks: work}),
-		})}
+		h := &house{clock: clock, Service: open(db, rooms)}
 		active := openintentv1.IntentStatus_INTENT_STATUS_ACTIVE
 		intent, err := rooms.CreateIntent(alice(""), &openintentv1.CreateIntentRequest{Title: "guests", Status: &active})
 		require.NoError(t, err)
@@ -45,6 +42,14 @@ func eachHouse(t *testing.T, run func(t *testing.T, h *house)) {
 		require.NoError(t, err)
 		h.channel = channel.GetId()
 		run(t, h)
+	})
+}
+
+// open is the room of a server that has just started.
+func open(db *database.DB, rooms *intents.Service) *Service {
+	work := tasks.New(tasks.Config{DB: db, Intents: rooms})
+	return New(Config{
+		DB: db, Keys: keys.New(keys.Config{DB: db}), Channels: channels.New(channels.Config{DB: db, Intents: rooms, Tasks: work}),
 	})
 }
 
@@ -186,6 +191,32 @@ func TestTheSweepTakesGuestsOfEndedInvitesOffTheList(t *testing.T) {
 		require.Equal(t, []string{"guest-b", "guest-c"}, h.members(t))
 		h.clock.Advance(8 * 24 * time.Hour)
 		require.NoError(t, h.Sweep(t.Context()))
+		require.Empty(t, h.members(t))
+	})
+}
+
+// A channel that is gone has no members, and keeps the sweep of a server that never knew it from no other channel.
+func TestTheSweepGoesOnAfterAChannelThatIsGone(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		gone := h.channel
+		channel, err := h.channels.GetChannel(operator(), &openintentv1.GetChannelRequest{ChannelId: gone})
+		require.NoError(t, err)
+		other, err := h.channels.CreateChannel(alice(""), &openintentv1.CreateChannelRequest{IntentId: channel.GetIntentId(), Name: "others"})
+		require.NoError(t, err)
+		for guest, in := range map[string]string{"guest-1": gone, "guest-2": other.GetId()} {
+			h.channel = in
+			invite := h.invite(t, "")
+			require.NoError(t, h.Join(t.Context(), invite, guest))
+			_, err := h.keys.RevokeKey(operator(), &openintentv1.RevokeKeyRequest{KeyId: invite.ID})
+			require.NoError(t, err)
+		}
+		_, err = h.channels.DeleteChannel(alice(""), &openintentv1.DeleteChannelRequest{ChannelId: gone})
+		require.NoError(t, err)
+		key, _ := h.channels.Located(gone)
+		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error { return h.channels.Remove(tx, key) }))
+		h.channel = other.GetId()
+		require.Equal(t, []string{"guest-2"}, h.members(t))
+		require.NoError(t, open(h.db, intents.New(intents.Config{DB: h.db})).Sweep(t.Context()))
 		require.Empty(t, h.members(t))
 	})
 }
