@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/internal/caller"
@@ -73,6 +74,20 @@ func TestADelegateThatOwesMayDischarge(t *testing.T) {
 		h.clock.Advance(time.Minute)
 		require.Equal(t, []string{"ANSWER", "DISCHARGE"}, words(h.only(t, as("bob"), isObligation)))
 		require.Empty(t, words(h.only(t, asCaller(caller.Caller{Agent: "bob", ReadOnly: true}), isObligation)))
+	})
+}
+
+// On a closed channel nobody answers; what is owed stays a concern.
+func TestWhatIsOwedOnAClosedChannelIsNotAnswered(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.ask(t, "alice", "bob", time.Minute, obliging(""))
+		h.clock.Advance(time.Minute)
+		_, err := h.channels.UpdateChannel(as("alice"), &openintentv1.UpdateChannelRequest{
+			Channel:    &openintentv1.Channel{Id: h.channel, Status: openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED},
+			UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"status"}},
+		})
+		require.NoError(t, err)
+		require.Empty(t, words(h.only(t, as("bob"), isObligation)))
 	})
 }
 

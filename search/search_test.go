@@ -118,6 +118,19 @@ func TestAnEditedMessageIsFoundByItsPresentContent(t *testing.T) {
 	})
 }
 
+// What has expired is not listed for a recipient that had not read it, and not found by it either.
+func TestAnExpiredMessageIsNotFound(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		m := h.send(t, "ada", &openintentv1.SendMessageRequest{
+			To: pointer("bob"), Payload: payload(t, map[string]any{"text": "word"}), ExpiresAt: timestamppb.New(h.now().Add(time.Minute)),
+		})
+		h.index(t)
+		h.finds(t, "bob", "word", m)
+		h.clock.Advance(time.Minute)
+		h.finds(t, "bob", "word")
+	})
+}
+
 func TestSearchThatIsOffIsRefusedAndKeepsNothing(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		m := h.say(t, "ada", "bob", "word")
