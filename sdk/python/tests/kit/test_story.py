@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import math
 import os
 import subprocess
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -82,6 +85,43 @@ def test_the_same_agent_does_the_same(story: Path) -> None:
     assert str(report) == "data-agent does as in the record"
     assert report.differences == []
     assert report.left_out == []
+
+
+def test_time_passes_while_the_agent_awaits_an_answer(story: Path) -> None:
+    """Without that, the player would look until `within` is over, and here that is never."""
+    looks = 0
+    with run_server() as server:
+        at_work = server.at_work
+
+        def counted(agent_id: str) -> bool:
+            nonlocal looks
+            looks += 1
+            assert looks < 500, "the player waits for an agent that awaits an answer"
+            return at_work(agent_id)
+
+        with patch.object(server, "at_work", counted):
+            report = play(story, agent=DataAgent(), server=server, within=math.inf)
+    assert report.differences == []
+
+
+@Agent("data-agent")
+class Busy(AgentBase):
+    """Asks the archive, and answers after a while without what it was told."""
+
+    @on_message(channel="clarification")
+    async def clarify(self, message: AgentMessage) -> dict[str, Any]:
+        channel = await self.channels.get(message.channel_id)
+        asking = asyncio.create_task(channel.ask("role:archive", {"find": "a schema"}, timeout=600))
+        await asyncio.sleep(1)
+        asking.cancel()
+        return {"answer": "v2.3"}
+
+
+def test_what_it_should_say_now_is_waited_for_though_it_awaits_an_answer(story: Path) -> None:
+    head, lines = load_story(story)
+    asks = {**lines[3], "after_seconds": 0, "payload": {"find": "a schema"}}
+    differences = play([head, lines[0], asks, {**lines[1], "after_seconds": 0}], agent=Busy()).differences
+    assert [str(difference) for difference in differences] == []
 
 
 def test_another_answer_is_named(story: Path) -> None:

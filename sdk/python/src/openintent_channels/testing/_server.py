@@ -19,6 +19,7 @@ from ..client import OpenIntentClient
 from ..models import Intent
 from ._apart import Apart
 from ._awaited import Awaited
+from ._calm import Wire, pause_since, time_of
 from ._peers import Peer
 from ._program import Program, ServerError
 from ._record import Said, Wanted, check_names, described, listed, matches
@@ -28,7 +29,6 @@ KEY = "dev-key-001"
 """The key of a server in a test."""
 
 _WITHIN = 5.0
-_LOOK_SECONDS = 0.01
 _QUIET_SECONDS = 0.15
 _MOST_STEPS = 360
 
@@ -110,12 +110,12 @@ class Server:
         if self._moved is None:
             return datetime.now(timezone.utc)
         moved = self.call("POST", "/v1/test/clock", {"advance_seconds": 0})
-        return datetime.fromisoformat(moved["now"].replace("Z", "+00:00"))
+        return time_of(moved["now"])
 
     def settle(self) -> None:
         """Returns when the agents that live have handled everything that has reached them: nothing waits for an
         acknowledgement, and that stays so for 0.15 seconds. Raises AssertionError after 5 seconds."""
-        end, before, since = time.monotonic() + _WITHIN, None, time.monotonic()
+        begun, before, since = time.monotonic(), None, time.monotonic()
         while True:
             if self._moved is not None:
                 self.now()  # whoever waits has looked
@@ -126,9 +126,9 @@ class Server:
                 before, since = state, time.monotonic()
             elif time.monotonic() - since >= _QUIET_SECONDS:
                 return
-            if time.monotonic() > end:
+            if time.monotonic() - begun > _WITHIN:
                 raise AssertionError(f"after {_WITHIN:g} s something still waits for {', '.join(waits) or 'the agents'}")
-            time.sleep(_LOOK_SECONDS)
+            pause_since(begun)
 
     def said(self, intent: Intent | str, **wanted: Wanted) -> list[Said]:
         """Lists what was said in an intent, oldest first: all, or the messages whose fields are as wanted. A wanted value
@@ -139,12 +139,12 @@ class Server:
     def assert_said(self, intent: Intent | str, *, within: float = _WITHIN, **wanted: Wanted) -> Said:
         """Waits, at most for so many seconds, until something was said as wanted, and returns it. Raises AssertionError with
         what was said instead."""
-        end = time.monotonic() + within
+        begun = time.monotonic()
         while not (found := self.said(intent, **wanted)):
-            if time.monotonic() > end:
+            if time.monotonic() - begun > within:
                 everything = listed(self._read(intent))
                 raise AssertionError(f"nobody said this: {described(wanted)}. What was said:\n{everything}")
-            time.sleep(_LOOK_SECONDS)
+            pause_since(begun)
         return found[0]
 
     def assert_not_said(self, intent: Intent | str, **wanted: Wanted) -> None:
@@ -191,17 +191,23 @@ class Server:
 
     def _read(self, intent: Intent | str, dispositions: bool = True) -> list[Said]:
         """Reads everything that was said in an intent; on demand without dispositions, each of which costs a call."""
-        found: list[Said] = []
-        for channel in self.call("GET", f"/v1/intents/{intent if isinstance(intent, str) else intent.id}/channels"):
-            messages = self.call("GET", f"/v1/channels/{channel['id']}/messages?limit=1000")
-            found += [self._said(channel["name"], message, dispositions) for message in messages]
+        found = [self._said(channel, message, dispositions) for channel, message in self._messages(intent)]
         return sorted(found, key=lambda message: message.created_at)
+
+    def _messages(self, intent: Intent | str) -> list[tuple[str, Wire]]:
+        """Reads the messages of an intent, each with the name of its channel."""
+        channels = self.call("GET", f"/v1/intents/{intent if isinstance(intent, str) else intent.id}/channels")
+        return [
+            (channel["name"], message)
+            for channel in channels
+            for message in self.call("GET", f"/v1/channels/{channel['id']}/messages?limit=1000")
+        ]
 
     def _deliveries(self, channel_id: str, message_id: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.call("GET", f"/v1/channels/{channel_id}/messages/{message_id}/deliveries")
         return found
 
-    def _said(self, channel: str, wire: dict[str, Any], dispositions: bool) -> Said:
+    def _said(self, channel: str, wire: Wire, dispositions: bool) -> Said:
         deliveries = self._deliveries(wire["channel_id"], wire["id"]) if dispositions else []
         return Said(
             id=wire["id"],

@@ -15,6 +15,7 @@ from typing import Any
 from ..agents import AgentBase
 from ..client import OpenIntentClient
 from ..models import Intent
+from ._calm import Calm, Wire, pause_since
 from ._record import Said
 from ._server import Server, run_server
 
@@ -26,8 +27,6 @@ Matches = Callable[[dict[str, Any], dict[str, Any]], bool]
 
 _VERSION = 1
 _WITHIN = 5.0
-_CALM_SECONDS = 0.15
-_LOOK_SECONDS = 0.005
 _PASSED_ON = {**{name: name for name in ("subject", "kind", "priority", "mentions", "collect")}, "blocks": "obligation"}
 """The options of sending, by the names that they have in a line."""
 
@@ -176,10 +175,10 @@ class _Play:
 
     def _expect(self, line: Line) -> None:
         """Waits for what the agent says in place of a line of the record, and notes how it differs."""
-        found = self._await(line)
+        found = self._wait_until_calm(line)
         if found is None and self._is_later(line):
             self._pass(line)
-            found = self._await(line)
+            found = self._wait_until_calm(line)
         if found is not None:
             self._take(line, found)
             return
@@ -192,31 +191,26 @@ class _Play:
         text = f"{self._id} did not say {line['payload']} {_where(line)}"
         self._report.differences.append(Difference("not_said", text, line))
 
-    def _await(self, line: Line) -> Said | None:
-        """Waits until the agent has said what a line of the record says, or is calm without having said it."""
-        end, state, since = time.monotonic() + self._within, None, time.monotonic()
-        while True:
-            own = self._own()
-            for said in own:
-                fits = said.id not in self._seen and self._stands_for(said, line)
-                if fits and self._matches(line["payload"], said.payload):
-                    return said
-            busy, now = self._server.at_work(self._id), [said.id for said in own]
-            if busy or now != state:
-                state, since = now, time.monotonic()
-            elif time.monotonic() - since > _CALM_SECONDS:
-                return None
-            if time.monotonic() > end:
-                return None
-            time.sleep(_LOOK_SECONDS)
+    def _wait_until_calm(self, line: Line | None = None) -> Said | None:
+        """Waits until the agent is calm, but no longer than for what it should say: that of a line, which is returned."""
+        begun, calm = time.monotonic(), Calm(self._id, time_may_pass=line is None or self._is_later(line))
+        while time.monotonic() - begun <= self._within:
+            now, read = self._server.now(), self._server._messages(self._intent)
+            found = None if line is None else self._found(line, read)
+            messages = [message for _, message in read]
+            if found or calm.is_reached(time.monotonic(), self._server.at_work(self._id), messages, now):
+                return found
+            pause_since(begun)
+        return None
 
-    def _wait_until_calm(self) -> None:
-        """Waits until the agent has nothing more to do, but no longer than for what it should say."""
-        end, since = time.monotonic() + self._within, time.monotonic()
-        while time.monotonic() < end and time.monotonic() - since < _CALM_SECONDS:
-            if self._server.at_work(self._id):
-                since = time.monotonic()
-            time.sleep(_LOOK_SECONDS)
+    def _found(self, line: Line, read: list[tuple[str, Wire]]) -> Said | None:
+        """Returns what the agent has said as a line of the record says it; None for nothing."""
+        for channel, message in read:
+            if message["sender"] == self._id and message["id"] not in self._seen:
+                said = self._server._said(channel, message, dispositions=False)
+                if self._stands_for(said, line) and self._matches(line["payload"], said.payload):
+                    return said
+        return None
 
     def _pass(self, line: Line) -> None:
         """Lets time pass until a line of the record, once the agent has done what it has to do before."""
