@@ -128,3 +128,42 @@ func TestWhatAnswersNothingIsLeftOut(t *testing.T) {
 	require.Len(t, report.Differences, 1)
 	require.Equal(t, openintenttest.DifferenceNotSaid, report.Differences[0].Kind)
 }
+
+// The story gives an answer for which the agent waits in its handler only after time has passed.
+func TestTimePassesWhileTheAgentAwaitsAnAnswer(t *testing.T) {
+	server := start(t)
+	agent := server.Client("data-agent").Agent(openintent.AgentOptions{Log: slog.New(slog.DiscardHandler)})
+	agent.OnMessage("clarification", func(ctx context.Context, message *openintent.Message) (any, error) {
+		channel, err := agent.Client().GetChannel(ctx, message.ChannelID)
+		if err != nil {
+			return nil, err
+		}
+		found, err := channel.Ask(ctx, "archivist", question)
+		if err != nil {
+			return nil, err
+		}
+		return found.Payload, nil
+	})
+	answer := map[string]any{"answer": "v2.3"}
+	told := &openintenttest.Story{
+		Title: "Choose a schema", Agents: []openintenttest.StoryAgent{{ID: "asker"}, {ID: "data-agent"}, {ID: "archivist"}},
+		Channels: []openintenttest.StoryChannel{{Name: "clarification", MemberPolicy: "intent"}},
+		Lines: []openintenttest.Line{
+			{ID: "1", Channel: "clarification", Sender: "asker", To: "data-agent", MessageType: "request", Payload: question, Woken: []string{"data-agent"}},
+			{ID: "2", Channel: "clarification", Sender: "data-agent", To: "archivist", MessageType: "request", Payload: question},
+			{
+				ID: "3", Channel: "clarification", Sender: "archivist", To: "data-agent", MessageType: "response", Payload: answer, Answers: "2",
+				AfterSeconds: 20,
+			},
+			{
+				ID: "4", Channel: "clarification", Sender: "data-agent", To: "asker", MessageType: "response", Payload: answer, Answers: "1",
+				AfterSeconds: 20,
+			},
+		},
+	}
+	begun := server.Now()
+	report := server.Play(told, agent, nil)
+	require.Empty(t, report.Differences)
+	require.Empty(t, report.LeftOut)
+	require.GreaterOrEqual(t, server.Now().Sub(begun), 20*time.Second)
+}

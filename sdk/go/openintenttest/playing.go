@@ -114,10 +114,10 @@ func collectOf(recorded any) openintent.Collect {
 // expect waits for what the agent says in place of a line of the record, and notes how it differs.
 func (p *playing) expect(line Line) {
 	p.server.tb.Helper()
-	found := p.await(line)
-	if found == nil && line.AfterSeconds > p.passed {
+	found := p.untilCalm(&line)
+	if found == nil && p.isLater(line) {
 		p.pass(line)
-		found = p.await(line)
+		found = p.untilCalm(&line)
 	}
 	if found != nil {
 		p.take(line, found)
@@ -133,45 +133,37 @@ func (p *playing) expect(line Line) {
 	p.differs(DifferenceNotSaid, &line, nil, "%s did not say %s %s", p.id, plain(line.Payload), where(line))
 }
 
-// await waits until the agent has said what a line says. It returns nil when the agent is calm without having said it.
-func (p *playing) await(line Line) *Said {
+// untilCalm waits until the agent is calm, but no longer than for what it should say: that of a line, which is returned.
+func (p *playing) untilCalm(line *Line) *Said {
 	p.server.tb.Helper()
-	count, since := -1, time.Now()
-	for begun := since; time.Since(begun) < within; p.server.pause() {
-		own := p.own()
-		for _, said := range own {
-			if !p.seen[said.ID] && p.standsFor(said, line) && p.matches(line.Payload, said.Payload) {
-				return &said
+	calm := calm{agent: p.id, timeMayPass: line == nil || p.isLater(*line)}
+	for begun := time.Now(); time.Since(begun) <= within; p.server.pauseSince(begun) {
+		now, messages := p.server.Now(), p.server.messages(p.intent)
+		if line != nil {
+			for _, said := range messages {
+				if said.Sender == p.id && !p.seen[said.ID] && p.standsFor(said, *line) && p.matches(line.Payload, said.Payload) {
+					return &said
+				}
 			}
 		}
-		if p.atWork() || len(own) != count {
-			count, since = len(own), time.Now()
-		} else if time.Since(since) > calmFor {
+		if moment := time.Now(); calm.isReached(moment, p.atWork(), messages, now) {
 			return nil
 		}
 	}
 	return nil
 }
 
-// untilCalm waits until the agent has nothing more to do.
-func (p *playing) untilCalm() {
-	p.server.tb.Helper()
-	for begun, since := time.Now(), time.Now(); time.Since(begun) < within && time.Since(since) < calmFor; p.server.pause() {
-		if p.atWork() {
-			since = time.Now()
-		}
-	}
-}
-
 // pass lets time pass until a line of the record, once the agent has done what it has to do before.
 func (p *playing) pass(line Line) {
 	p.server.tb.Helper()
-	if line.AfterSeconds > p.passed {
-		p.untilCalm()
+	if p.isLater(line) {
+		p.untilCalm(nil)
 		p.server.Advance(time.Duration((line.AfterSeconds - p.passed) * float64(time.Second)))
 		p.passed = line.AfterSeconds
 	}
 }
+
+func (p *playing) isLater(line Line) bool { return line.AfterSeconds > p.passed }
 
 func (p *playing) take(line Line, said *Said) {
 	p.seen[said.ID], p.stand[line.ID] = true, said.Message

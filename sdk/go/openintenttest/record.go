@@ -119,7 +119,7 @@ func (s *Server) Said(intentID string, wanted Match) []Said {
 // instead.
 func (s *Server) AssertSaid(intentID string, wanted Match) Said {
 	s.tb.Helper()
-	for begun := time.Now(); ; s.pause() {
+	for begun := time.Now(); ; s.pauseSince(begun) {
 		if found := s.Said(intentID, wanted); len(found) > 0 {
 			return found[0]
 		}
@@ -149,8 +149,28 @@ func listed[T fmt.Stringer](all []T) string {
 	return strings.Join(lines, "\n")
 }
 
-// record reads everything that was said in an intent.
-func (s *Server) record(intentID string) (all []Said) {
+// record reads everything that was said in an intent, and what became of it.
+func (s *Server) record(intentID string) []Said {
+	s.tb.Helper()
+	all := s.messages(intentID)
+	for _, said := range all {
+		listed, err := s.client.Raw().Messages.ListMessageDeliveries(s.tb.Context(), &openintentv1.ListMessageDeliveriesRequest{
+			ChannelId: said.ChannelID, MessageId: said.ID,
+		})
+		if err != nil {
+			s.tb.Fatal(err)
+		}
+		for _, delivery := range listed.GetDeliveries() {
+			if delivery.GetDisposition() != "" {
+				said.Dispositions[delivery.GetAgentId()] = openintent.Disposition(delivery.GetDisposition())
+			}
+		}
+	}
+	return all
+}
+
+// messages reads everything that was said in an intent without what became of it, which costs a call for each message.
+func (s *Server) messages(intentID string) (all []Said) {
 	s.tb.Helper()
 	ctx := s.tb.Context()
 	channels, err := s.client.ListChannels(ctx, intentID)
@@ -163,19 +183,7 @@ func (s *Server) record(intentID string) (all []Said) {
 			s.tb.Fatal(err)
 		}
 		for _, message := range messages {
-			listed, err := s.client.Raw().Messages.ListMessageDeliveries(ctx, &openintentv1.ListMessageDeliveriesRequest{
-				ChannelId: channel.ID, MessageId: message.ID,
-			})
-			if err != nil {
-				s.tb.Fatal(err)
-			}
-			said := Said{Message: message, Channel: channel.Name, Dispositions: make(map[string]openintent.Disposition)}
-			for _, delivery := range listed.GetDeliveries() {
-				if delivery.GetDisposition() != "" {
-					said.Dispositions[delivery.GetAgentId()] = openintent.Disposition(delivery.GetDisposition())
-				}
-			}
-			all = append(all, said)
+			all = append(all, Said{Message: message, Channel: channel.Name, Dispositions: make(map[string]openintent.Disposition)})
 		}
 	}
 	slices.SortFunc(all, func(a, b Said) int { return a.CreatedAt.Compare(b.CreatedAt) })

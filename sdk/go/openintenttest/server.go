@@ -111,7 +111,7 @@ func (s *Server) Run(agent *openintent.Agent) {
 			s.tb.Errorf("the agent %s ended: %v", agent.Client().AgentID(), err)
 		}
 	})
-	for begun := time.Now(); !s.lives(agent.Client().AgentID()); s.pause() {
+	for begun := time.Now(); !s.lives(agent.Client().AgentID()); s.pauseSince(begun) {
 		if time.Since(begun) > startsWithin {
 			s.tb.Fatalf("the agent %s does not receive within %s", agent.Client().AgentID(), startsWithin)
 		}
@@ -180,7 +180,7 @@ func (s *Server) Settle() {
 	s.tb.Helper()
 	var before []string
 	begun := time.Now()
-	for since := begun; ; s.pause() {
+	for since := begun; ; s.pauseSince(begun) {
 		if s.pace != nil {
 			s.move(0) // whoever waits has looked
 		}
@@ -217,11 +217,12 @@ func (s *Server) lives(agent string) bool {
 	return reached.Level == openintent.ReachLive
 }
 
-// pause waits until it is worth to look again.
-func (s *Server) pause() {
+// pauseSince waits before the next look of somebody who began to look at a time: for a tenth of the time since then, at least 5 ms and at most
+// 50 ms.
+func (s *Server) pauseSince(begun time.Time) {
 	s.tb.Helper()
 	select {
-	case <-time.After(lookEvery):
+	case <-time.After(min(max(5*time.Millisecond, time.Since(begun)/10), 50*time.Millisecond)):
 	case <-s.tb.Context().Done():
 		s.tb.Fatal("the test has ended")
 	}

@@ -3,7 +3,6 @@ package openintenttest
 import (
 	"fmt"
 	"os"
-	"time"
 
 	openintent "openintent/sdk/go"
 	"openintent/sdk/go/story"
@@ -85,7 +84,7 @@ func (s *Server) Play(told *Story, agent *openintent.Agent, matches func(recorde
 			p.say(line)
 		}
 	}
-	p.untilCalm()
+	p.untilCalm(nil)
 	p.noteMore()
 	p.noteWoken()
 	return p.report
@@ -103,6 +102,3 @@ func everyone(to string) string {
 func (p *playing) differs(kind DifferenceKind, recorded *Line, said *Said, format string, arguments ...any) {
 	p.report.Differences = append(p.report.Differences, Difference{kind, fmt.Sprintf(format, arguments...), recorded, said})
 }
-
-// calmFor is for how long an agent must have nothing to do, and say nothing, until it counts as calm.
-const calmFor = 150 * time.Millisecond
