@@ -61,6 +61,14 @@ export class MovedClock implements Clock {
   }
 }
 
+/**
+ * Waits before the next look of somebody who began to look at a time of Date.now(): for a tenth of the time since then, at least 5 ms and at most
+ * 50 ms.
+ */
+export function pauseSince(begun: number): Promise<void> {
+  return turn(Math.min(Math.max(5, (Date.now() - begun) / 10), 50));
+}
+
 /** Lets the program's other work go on. */
 export function turn(milliseconds = 1): Promise<void> {
   return new Promise((resolve) => void systemClock.after(milliseconds, resolve));

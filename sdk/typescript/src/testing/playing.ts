@@ -1,14 +1,11 @@
 import type { OpenIntentClient } from "../grpc/client.js";
 import { exactly } from "../saying.js";
 import type { JsonObject, Message } from "../types.js";
-import { turn } from "./moved-clock.js";
-import { plain, type Said } from "./record.js";
+import { Calm } from "./calm.js";
+import { pauseSince } from "./moved-clock.js";
+import { messagesOf, plain, saidBy, type Said } from "./record.js";
 import type { Server } from "./server.js";
 import type { Difference, Report, StoryHead, StoryLine } from "./story-form.js";
-
-/** How long a story waits for what the agent should say, and for how long it says nothing until it is calm, in milliseconds. */
-const within = 5_000;
-const calm = 150;
 
 /** One playing of a story. */
 export class Playing {
@@ -28,6 +25,8 @@ export class Playing {
     private readonly lines: readonly StoryLine[],
     private readonly id: string,
     private readonly matches: (recorded: JsonObject, said: JsonObject) => boolean,
+    /** How long the story waits for what the agent should say, in milliseconds. */
+    private readonly within = 5_000,
   ) {}
 
   /** Makes the intent and the channels, and lets the others join. */
@@ -93,10 +92,10 @@ export class Playing {
 
   /** Waits for what the agent says in place of a line of the record, and notes how it differs. */
   async #expect(line: StoryLine): Promise<void> {
-    let found = await this.#await(line);
-    if (found === null && line.after_seconds > this.#passed) {
+    let found = await this.#untilCalm(line);
+    if (found === null && this.#isLater(line)) {
       await this.#pass(line);
-      found = await this.#await(line);
+      found = await this.#untilCalm(line);
     }
     if (found !== null) {
       this.#take(line, found);
@@ -111,42 +110,37 @@ export class Playing {
     this.#differs("said", line, said, `said ${plain(said.payload)} instead of ${plain(line.payload)} ${where(line)}`);
   }
 
-  /** Waits until the agent has said what a line says, or is calm without having said it: null. */
-  async #await(line: StoryLine): Promise<Said | null> {
-    const begun = Date.now();
-    for (let count = -1, since = begun; Date.now() - begun < within; await turn(5)) {
-      const own = await this.#own();
-      const fits = (said: Said): boolean => !this.#seen.has(said.id) && this.#standsFor(said, line) && this.matches(line.payload, said.payload);
-      const found = own.find(fits);
-      if (found !== undefined) {
+  /** Waits until the agent is calm, but no longer than for what it should say: that of a line, which is returned. */
+  async #untilCalm(line: StoryLine | null = null): Promise<Said | null> {
+    const calm = new Calm(this.id, line === null || this.#isLater(line));
+    for (const begun = Date.now(); Date.now() - begun <= this.within; await pauseSince(begun)) {
+      const [now, read] = [await this.server.now(), await messagesOf(this.server, this.#intent)];
+      const found = line && this.#found(line, read);
+      const moment = Date.now();
+      if (found !== null || calm.isReached(moment, await this.server.isAtWork(this.id), read.map(([, message]) => message), now)) {
         return found;
-      }
-      if (own.length !== count || (await this.server.isAtWork(this.id))) {
-        [count, since] = [own.length, Date.now()];
-      } else if (Date.now() - since > calm) {
-        return null;
       }
     }
     return null;
   }
 
-  /** Waits until the agent has nothing more to do. */
-  async #untilCalm(): Promise<void> {
-    const begun = Date.now();
-    for (let since = begun; Date.now() - begun < within && Date.now() - since < calm; await turn(5)) {
-      if (await this.server.isAtWork(this.id)) {
-        since = Date.now();
-      }
-    }
+  /** What the agent has said as a line of the record says it; null for nothing. */
+  #found(line: StoryLine, read: Awaited<ReturnType<typeof messagesOf>>): Said | null {
+    const own = read.filter(([, { sender, id }]) => sender === this.id && !this.#seen.has(id)).map(([channel, message]) => saidBy(channel, message));
+    return own.find((said) => this.#standsFor(said, line) && this.matches(line.payload, said.payload)) ?? null;
   }
 
   /** Lets time pass until a line of the record, once the agent has done what it has to do before. */
   async #pass(line: StoryLine): Promise<void> {
-    if (line.after_seconds > this.#passed) {
+    if (this.#isLater(line)) {
       await this.#untilCalm();
       await this.server.advance(line.after_seconds - this.#passed);
       this.#passed = line.after_seconds;
     }
+  }
+
+  #isLater(line: StoryLine): boolean {
+    return line.after_seconds > this.#passed;
   }
 
   /** Notes which messages woke the agent here and not in the record, or the other way round. */

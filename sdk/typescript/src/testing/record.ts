@@ -1,4 +1,12 @@
-import type { JsonObject } from "../types.js";
+import type { Intent, JsonObject } from "../types.js";
+
+/** A message, or something that belongs to one, as the server gives it over REST. */
+export type Wire = Record<string, any>;
+
+/** What makes calls over REST. */
+interface Caller {
+  call(method: string, path: string): Promise<any>;
+}
 
 /** A message as the record has it. `to` is null if it is to everyone, and `dispositions` says, by recipient, what became of it. */
 export interface Said {
@@ -27,6 +35,35 @@ export interface Heard {
 
 /** What is wanted of a message: each field must be equal, or is a function that says whether it will do. */
 export type Wanted<M> = { readonly [Name in keyof M]?: M[Name] | ((value: M[Name]) => boolean) };
+
+/** Reads the messages of an intent, each with the name of its channel. */
+export async function messagesOf(server: Caller, intent: Intent | string): Promise<[channel: string, message: Wire][]> {
+  const found: [string, Wire][] = [];
+  for (const channel of await server.call("GET", `/v1/intents/${typeof intent === "string" ? intent : intent.id}/channels`)) {
+    for (const message of await server.call("GET", `/v1/channels/${channel.id}/messages?limit=1000`)) {
+      found.push([channel.name, message]);
+    }
+  }
+  return found;
+}
+
+/** What was said by a message, of whose deliveries some are known. */
+export function saidBy(channel: string, wire: Wire, deliveries: readonly Wire[] = []): Said {
+  const [seconds, rest = ""] = String(wire["created_at"]).replace("Z", "").split(".");
+  return {
+    id: wire["id"],
+    channelId: wire["channel_id"],
+    channel,
+    sender: wire["sender"],
+    to: wire["to"] === undefined || wire["to"] === "*" ? null : wire["to"],
+    messageType: wire["message_type"],
+    payload: wire["payload"] as JsonObject,
+    correlationId: wire["correlation_id"] ?? null,
+    subject: wire["subject"] ?? null,
+    createdAt: `${seconds}.${rest.padEnd(6, "0")}Z`,
+    dispositions: Object.fromEntries(deliveries.filter((one) => one["disposition"]).map((one) => [one["agent_id"], one["disposition"]])),
+  };
+}
 
 /** Whether a message has all that is wanted. */
 export function matches<M extends object>(message: M, wanted: Wanted<M>): boolean {

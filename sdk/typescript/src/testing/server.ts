@@ -1,10 +1,10 @@
 import type { AgentOptions } from "../agent/agent.js";
 import { OpenIntentClient, type ClientOptions } from "../grpc/client.js";
-import type { Intent, JsonObject } from "../types.js";
-import { MovedClock, turn } from "./moved-clock.js";
+import type { Intent } from "../types.js";
+import { MovedClock, pauseSince } from "./moved-clock.js";
 import { Peer } from "./peers.js";
 import { Program, ServerError } from "./program.js";
-import { described, listed, matches, type Said, type Wanted } from "./record.js";
+import { described, listed, matches, messagesOf, saidBy, type Said, type Wanted } from "./record.js";
 
 const key = "dev-key-001";
 
@@ -111,7 +111,7 @@ export class Server {
    */
   async settle(): Promise<void> {
     const begun = Date.now();
-    for (let before = "", since = begun; ; await turn(10)) {
+    for (let before = "", since = begun; ; await pauseSince(begun)) {
       if (this.#clock !== undefined) {
         await this.now(); // Everyone who waits looks before this returns.
       }
@@ -141,12 +141,12 @@ export class Server {
 
   /** Waits, at most for 5 seconds, until something was said as wanted. @throws Error with what was said instead */
   async assertSaid(intent: Intent | string, wanted: Wanted<Said> = {}): Promise<Said> {
-    for (const end = Date.now() + within; ; await turn(10)) {
+    for (const begun = Date.now(); ; await pauseSince(begun)) {
       const [found] = await this.said(intent, wanted);
       if (found !== undefined) {
         return found;
       }
-      if (Date.now() > end) {
+      if (Date.now() - begun > within) {
         throw new Error(`nobody said this: ${described(wanted)}. What was said:\n${listed(await this.#read(intent))}`);
       }
     }
@@ -207,30 +207,10 @@ export class Server {
   /** Everything that was said in an intent. */
   async #read(intent: Intent | string): Promise<Said[]> {
     const found: Said[] = [];
-    for (const channel of await this.call("GET", `/v1/intents/${typeof intent === "string" ? intent : intent.id}/channels`)) {
-      for (const message of await this.call("GET", `/v1/channels/${channel.id}/messages?limit=1000`)) {
-        found.push(await this.#said(channel.name, message));
-      }
+    for (const [channel, message] of await messagesOf(this, intent)) {
+      found.push(saidBy(channel, message, await this.call("GET", `/v1/channels/${message["channel_id"]}/messages/${message["id"]}/deliveries`)));
     }
     return found.sort((one, other) => (one.createdAt < other.createdAt ? -1 : 1));
-  }
-
-  async #said(channel: string, wire: Record<string, any>): Promise<Said> {
-    const deliveries: any[] = await this.call("GET", `/v1/channels/${wire["channel_id"]}/messages/${wire["id"]}/deliveries`);
-    const [seconds, rest = ""] = String(wire["created_at"]).replace("Z", "").split(".");
-    return {
-      id: wire["id"],
-      channelId: wire["channel_id"],
-      channel,
-      sender: wire["sender"],
-      to: wire["to"] === undefined || wire["to"] === "*" ? null : wire["to"],
-      messageType: wire["message_type"],
-      payload: wire["payload"] as JsonObject,
-      correlationId: wire["correlation_id"] ?? null,
-      subject: wire["subject"] ?? null,
-      createdAt: `${seconds}.${rest.padEnd(6, "0")}Z`,
-      dispositions: Object.fromEntries(deliveries.filter((one) => one.disposition).map((one) => [one.agent_id, one.disposition])),
-    };
   }
 }
 

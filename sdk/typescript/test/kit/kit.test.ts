@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { Agent, AlreadyExistsError, MessageTimeoutError, type Handler, type ReceivedDigest } from "../../src/index.js";
-import { loadStory, play, startServer, type PlayOptions, type Server, type Story } from "../../src/testing/index.js";
+import { loadStory, play, startServer, type PlayOptions, type Server, type Story, type StoryLine } from "../../src/testing/index.js";
+import { Playing } from "../../src/testing/playing.js";
+import { plain } from "../../src/testing/record.js";
 
 const question = { question: "which schema?" };
 
@@ -192,9 +194,11 @@ const story: Story = [
   },
 ];
 
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
 /** What is otherwise when an agent that does something plays the story. */
 async function played(server: Server, handler: Handler, matches?: PlayOptions["matches"]): Promise<string[]> {
-  const agent = new Agent({ id: "data-agent", logger: { debug() {}, info() {}, warn() {}, error() {} }, ...server.options });
+  const agent = new Agent({ id: "data-agent", logger: silent, ...server.options });
   agent.onMessage(handler);
   const { differences } = await play(story, { agent, server, matches });
   return differences.map(({ kind, text }) => `${kind}: ${text}`);
@@ -208,4 +212,39 @@ test("a story is played, and names what is otherwise", async (t) => {
   assert.deepEqual(await played(server, () => ({ answer: "v2.4" }), () => true), []);
   assert.deepEqual(await played(server, () => null), ['not_said: data-agent did not say {"answer":"v2.3"} to asker on clarification']);
   assert.throws(() => loadStory([{}] as unknown as Story), /openintent export INTENT --story/);
+});
+
+/** A question that the agent answers with what it asks the archive meanwhile, which answers after 45 seconds. */
+const asking: readonly StoryLine[] = [
+  { id: "1", after_seconds: 0, channel: "clarification", sender: "asker", to: "data-agent", message_type: "request", payload: question, woken: ["data-agent"] },
+  { id: "2", after_seconds: 0, channel: "clarification", sender: "data-agent", to: "archive", message_type: "request", payload: { find: "a schema" } },
+  { id: "3", after_seconds: 45, channel: "clarification", sender: "archive", to: "data-agent", message_type: "response", payload: { answer: "v2.3" }, answers: "2" },
+  { id: "4", after_seconds: 45, channel: "clarification", sender: "data-agent", to: "asker", message_type: "response", payload: { answer: "v2.3" }, answers: "1" },
+];
+
+test("time passes while the agent awaits an answer", async (t) => {
+  const server = await startServer(t);
+  const agent = new Agent({ id: "data-agent", drainSeconds: 0, logger: silent, ...server.options });
+  agent.onMessage(async (message) => {
+    const channel = await agent.client.channels.get(message.channelId);
+    return (await channel.ask("archive", { find: "a schema" }, { timeout: 600 })).payload;
+  });
+  const looks = t.mock.method(server, "isAtWork");
+  looks.mock.mockImplementation(async (agentId: string) => {
+    assert.ok(looks.mock.callCount() < 300, "the story waits for an agent that awaits an answer");
+    return Object.getPrototypeOf(server).isAtWork.call(server, agentId);
+  });
+  // The story waits for ever for an agent that is not calm.
+  const head = { ...story[0], agents: [...story[0].agents, { id: "archive" }] };
+  const playing = new Playing(server, head, asking, "data-agent", (one, other) => plain(one) === plain(other), Infinity);
+  await playing.prepare();
+  const leaving = new AbortController();
+  const running = agent.run({ signal: leaving.signal });
+  try {
+    await agent.started();
+    assert.deepEqual((await playing.play()).differences, []);
+  } finally {
+    leaving.abort();
+    await running;
+  }
 });
