@@ -18,5 +18,5 @@ printf '%s\n' -race "${slim[@]}" "-gcflags=all=-dwarf=false -d=checkptr=0"
 for package in modernc.org/sqlite... modernc.org/libc... modernc.org/memory github.com/jackc/pgx/v5... \
   github.com/alecthomas/kong github.com/google/jsonschema-go... github.com/prometheus/... golang.org/x/net/... \
   compress/... crypto/... hash... math math/big math/bits mime... net/textproto net/url regexp... strconv unicode...; do
-  echo "-gcflags=$package=-race=false"
+  echo "-gcflags=$package=-race=false -dwarf=false"
 done

@@ -151,11 +151,12 @@ func (c *checker) gains(agent string, by Tick) (count int) {
 
 // checkNumbers checks a receiver of numbered deliveries. Each number stands for one message, and each message has one number, unless
 // the stream that sent it was replaced before that was stored: then it comes again, under a higher number. A repeated delivery is
-// unchanged, and its attempts rise. First attempts come in order, except for posts that a frozen replica held back, and what was read again
+// unchanged, and its attempts rise, except on connections of a program that reads late. First attempts come in order, except for posts that a frozen replica held back, and what was read again
 // once the agent could see it.
 func (c *checker) checkNumbers(r *Receiver) {
 	byNumber, byMessage := make(map[int64]*Delivery), make(map[string]int64)
 	latest := make(map[string]*Delivery) // by channel, only first deliveries
+	attempts := r.attempts()
 	for _, d := range r.inTime() {
 		number, known := byMessage[d.Message.ID]
 		renumbered := known && number < d.Cursor && r.Guarantee == AtLeastOnce
@@ -164,6 +165,9 @@ func (c *checker) checkNumbers(r *Receiver) {
 		}
 		byMessage[d.Message.ID] = d.Cursor
 		earlier := byNumber[d.Cursor]
+		if attempts.readLate(earlier, d) {
+			continue
+		}
 		byNumber[d.Cursor] = d
 		if earlier != nil {
 			c.checkRepeat(r, earlier, d)
@@ -232,6 +236,40 @@ func (r *Receiver) inTime() []*Delivery {
 	}
 	slices.SortStableFunc(deliveries, func(a, b *Delivery) int { return cmp.Compare(a.At, b.At) })
 	return deliveries
+}
+
+// attempts are the deliveries of a receiver by their connections, and which attempt of each number was read last on a connection.
+type attempts struct {
+	on   map[*Delivery]*Connection
+	last map[attempted]int
+}
+
+type attempted struct {
+	on     *Connection
+	number int64
+}
+
+func (r *Receiver) attempts() attempts {
+	a := attempts{on: make(map[*Delivery]*Connection), last: make(map[attempted]int)}
+	for _, connection := range r.Connections {
+		for i := range connection.Deliveries {
+			a.on[&connection.Deliveries[i]] = connection
+		}
+	}
+	return a
+}
+
+// readLate reports whether a delivery may have been sent before an earlier one of its number, if any, which another program received meanwhile. Then its
+// own connection existed before that one came, because a busy program leaves unread what has reached it, and its attempts rise there.
+func (a attempts) readLate(earlier, d *Delivery) bool {
+	on := a.on[d]
+	place := attempted{on, d.Cursor}
+	rises := d.Attempt > a.last[place]
+	a.last[place] = d.Attempt
+	if earlier == nil || earlier.Message.ID != d.Message.ID || earlier.EventID != d.EventID {
+		return false
+	}
+	return rises && d.Attempt < earlier.Attempt && on != a.on[earlier] && on.Begun < earlier.At
 }
 
 func (c *checker) checkRepeat(r *Receiver, earlier, d *Delivery) {

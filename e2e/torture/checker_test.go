@@ -140,3 +140,37 @@ func TestWhatWasReadAgainMayComeLate(t *testing.T) {
 		require.Contains(t, kinds(Check(h)), Reordered, name)
 	}
 }
+
+// TestWhatWasReadLateMayBeAnEarlierAttempt has two programs of eve receive one number, the second of them what had reached it long before.
+func TestWhatWasReadLateMayBeAnEarlierAttempt(t *testing.T) {
+	late := func() *History {
+		h := received(AtLeastOnce, []int64{1}, []int64{1})
+		r := h.Receivers[0]
+		first := r.Connections[0]
+		first.Deliveries[0].Attempt = 9
+		delivery := first.Deliveries[0]
+		second := &Connection{Begun: 4}
+		for i, attempt := range []int{1, 2} {
+			delivery.Attempt, delivery.At = attempt, Tick(50+10*i)
+			second.Deliveries = append(second.Deliveries, delivery)
+		}
+		delivery.Attempt, delivery.At = 10, 55
+		first.Deliveries = append(first.Deliveries, delivery)
+		r.Connections = append(r.Connections, second)
+		return h
+	}
+	require.Empty(t, Check(late()))
+	for name, change := range map[string]func(first, second *Connection){
+		"the second connection began later": func(_, second *Connection) { second.Begun = 41 },
+		"its attempts do not rise":          func(_, second *Connection) { second.Deliveries[1].Attempt = 1 },
+		"it is the same attempt":            func(_, second *Connection) { second.Deliveries[0].Attempt = 9 },
+		"it was one connection": func(first, second *Connection) {
+			first.Deliveries, second.Deliveries = append(first.Deliveries[:1], second.Deliveries...), nil
+		},
+	} {
+		h := late()
+		connections := h.Receivers[0].Connections
+		change(connections[0], connections[1])
+		require.Contains(t, kinds(Check(h)), Doubled, name)
+	}
+}
