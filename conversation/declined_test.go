@@ -180,6 +180,28 @@ func TestTheNoOfOneOfARole(t *testing.T) {
 	})
 }
 
+// However many say no, the cause is that all have. The explanation names the first ones.
+func TestTheNoOfManyOfARole(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		names := []string{"a1", "a2", "a3", "a4", "a5", "a6", "a7"}
+		h.hire(t, names...)
+		_, request := h.asking(t, &openintentv1.AskRequest{To: "role:worker", TimeoutSeconds: ptr(60.0)})
+		for _, name := range names {
+			_, err := h.talk.GetInbox(as(name), &openintentv1.GetInboxRequest{AgentId: name})
+			require.NoError(t, err)
+		}
+		for _, name := range names[:6] {
+			h.say(t, name, request, "declined", "")
+		}
+		require.Equal(t, "NOT_ANSWERED", h.explained(t, request, 0).GetCause(), "the seventh has said nothing")
+		h.say(t, "a7", request, "declined", "")
+		explained := h.explained(t, request, 0)
+		require.Equal(t, "DECLINED", explained.GetCause())
+		require.Contains(t, explained.GetExplanation(), "a1 has declined it, a2 has declined it")
+		require.Contains(t, explained.GetExplanation(), "a5 has declined it, and so did 2 more.")
+	})
+}
+
 // wake lets those who wait look again, because the clock has moved: access to the intent changes.
 func (h *house) wake(t *testing.T) {
 	t.Helper()

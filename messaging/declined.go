@@ -58,19 +58,25 @@ type decline struct {
 	refusal
 }
 
+// declines are those of a role that have said no: how many they are, and the first ones.
+type declines struct {
+	count int
+	first []decline
+}
+
 // mostDeclines bounds how many of them the explanation of a silence names.
 const mostDeclines = 5
 
 // prepareDeclines returns the statement that reads who has declined a request, but for its asker, in the order in which they did.
-func prepareDeclines(intentNo, position int64, asker string, found *[]decline) database.Statement {
+func prepareDeclines(intentNo, position int64, asker string, found *declines) database.Statement {
 	return database.Statement{
-		SQL: "SELECT agent_id, note FROM reactions WHERE intent_no = ? AND message_position = ? AND present AND signal = ? AND agent_id <> ?" +
-			" ORDER BY position LIMIT ?",
+		SQL: "SELECT agent_id, note, count(*) OVER () FROM reactions WHERE intent_no = ? AND message_position = ? AND present AND signal = ?" +
+			" AND agent_id <> ? ORDER BY position LIMIT ?",
 		Args: []any{intentNo, position, declined, asker, mostDeclines},
 		Scan: func(row database.Row) error {
 			var one decline
-			err := row.Scan(&one.agent, &one.note)
-			*found = append(*found, one)
+			err := row.Scan(&one.agent, &one.note, &found.count)
+			found.first = append(found.first, one)
 			return err
 		},
 	}
@@ -78,12 +84,15 @@ func prepareDeclines(intentNo, position int64, asker string, found *[]decline) d
 
 // declinedCause returns why a role did not answer of which some have said no.
 func (s silence) declinedCause() (cause, why string) {
-	said := make([]string, len(s.declines))
-	for i, one := range s.declines {
+	said := make([]string, len(s.declines.first))
+	for i, one := range s.declines.first {
 		said[i] = fmt.Sprintf("%s has declined it%s", one.agent, one.inWords())
 	}
+	if more := s.declines.count - len(said); more > 0 {
+		said = append(said, fmt.Sprintf("and so did %d more", more))
+	}
 	why = strings.Join(said, ", ")
-	if others := s.received - len(s.declines); others > 0 {
+	if s.received > s.declines.count {
 		return causeNotAnswered, fmt.Sprintf("%s received the request and did not answer; %s", agentsIn(s.received), why)
 	}
 	return causeDeclined, why

@@ -44,7 +44,7 @@ type silence struct {
 	channelOnly bool
 	// received is how many recipients were handed the request, and declines are those of a role that have declined it (declined.go).
 	received int
-	declines []decline
+	declines declines
 	// reach is how an addressed agent can be reached, if the asker may know that and it is known.
 	reach *reach.Reach
 	// meant is an address that the asker may have meant, if nobody has this one.
@@ -211,7 +211,7 @@ func (s *silence) leaveOut(l reading.Snapshot) {
 func (s silence) cause() (cause, why string) {
 	role := message.RoleOf(s.target) != ""
 	switch {
-	case role && len(s.declines) > 0:
+	case role && s.declines.count > 0:
 		return s.declinedCause()
 	case role && s.received > 0:
 		return causeNotAnswered, fmt.Sprintf("%s received the request and did not answer", agentsIn(s.received))
