@@ -60,7 +60,8 @@ func TestWhatWasHandedOverIsNotDue(t *testing.T) {
 	})
 }
 
-// Whoever has lost an answer asks for what was handed over since, and gets the same, except for what it has seen or put off meanwhile.
+// An agent that has lost an answer asks for what was handed over since a time. It gets the same messages again, without those that it has seen or
+// put off meanwhile.
 func TestWhatWasHandedOverSinceIsDue(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		channel := h.open(t)

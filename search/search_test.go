@@ -118,7 +118,7 @@ func TestAnEditedMessageIsFoundByItsPresentContent(t *testing.T) {
 	})
 }
 
-// What has expired is not listed for a recipient that had not read it, and not found by it either.
+// A recipient that had not read a message when it expired neither sees it in a list nor finds it.
 func TestAnExpiredMessageIsNotFound(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		m := h.send(t, "ada", &openintentv1.SendMessageRequest{

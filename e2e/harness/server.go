@@ -57,7 +57,8 @@ type runner interface {
 	kill()
 }
 
-// Each runs a test against a fresh server on each engine, within the process, as subtests named after the engines.
+// Each runs a test against a fresh server on each engine that it takes (databasetest.EnginesOf), within the process, as subtests named after the
+// engines.
 func Each(t *testing.T, test func(t *testing.T, h *Server)) {
 	t.Helper()
 	databasetest.EachURL(t, func(t *testing.T, url string) { test(t, Start(t, Options{URL: url})) })

@@ -34,15 +34,15 @@ func Engines() []database.Engine {
 // oneEngine is set by OneEngine.
 var oneEngine atomic.Bool
 
-// OneEngine lets each test of this process take one engine where it would take both; its name decides which. Call it from TestMain in packages
-// about what lies in front of the store: doors, pages and clients. A server gives the same answers on both engines, which the store's tests
-// show.
+// OneEngine lets each test of this process that calls Each, EachURL or EnginesOf take one engine; its name decides which. Call it from TestMain
+// in packages about what lies in front of the store: doors, pages and clients. The store's own tests show that a server gives the same answers
+// on both.
 func OneEngine() { oneEngine.Store(!EveryEngine()) }
 
 // EveryEngine reports whether make engines runs the tests.
 func EveryEngine() bool { return os.Getenv(everyEngine) != "" }
 
-// EnginesOf returns the engines that a test runs on.
+// EnginesOf returns the engines that a test takes: both, or one in a process that has called OneEngine.
 func EnginesOf(t *testing.T) []database.Engine {
 	engines := Engines()
 	if !oneEngine.Load() || len(engines) == 1 {
@@ -50,7 +50,7 @@ func EnginesOf(t *testing.T) []database.Engine {
 	}
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(t.Name()))
-	i := int(hash.Sum32()) % len(engines)
+	i := hash.Sum32() % uint32(len(engines))
 	return engines[i : i+1]
 }
 
