@@ -232,7 +232,7 @@ func (s *Service) postAtOnce(ctx context.Context, no int64) error {
 		if !c.Locked.Active(c.Now) {
 			return record.ErrEnded
 		}
-		now := database.Micros(c.Now)
+		now := database.Micros(record.AtOnce(c.Now))
 		c.Also(database.Statement{
 			SQL: "UPDATE subscription_deliveries SET due_at = ? WHERE subscription_no = ? AND due_at > ? AND dead_at IS NULL" +
 				" AND attempts > 0",
@@ -260,7 +260,7 @@ func (s *Service) redriveLetters(ctx context.Context, sub *record.Subscription, 
 				return notADeadLetter(missing)
 			}
 			for _, d := range dead {
-				c.Update(record.Delivery{Number: d.Number, DueAt: c.Now})
+				c.Update(record.Delivery{Number: d.Number, DueAt: record.AtOnce(c.Now)})
 			}
 			if c.Locked.Posted() {
 				c.Locked.PostAt = c.Now

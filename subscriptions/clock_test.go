@@ -1,6 +1,7 @@
 package subscriptions
 
 import (
+	"context"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -8,7 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database"
 	"openintent/internal/database/databasetest"
+	"openintent/subscriptions/record"
 )
 
 // aDay is how far these tests set the clock back: much further than anything can wait.
@@ -48,6 +52,51 @@ func TestAClockSetBackPutsOffNoDelivery(t *testing.T) {
 		h.clock.Advance(-aDay)
 		eventually(t, func() bool { return h.get(t, sub).GetDeadLetterCount() == 1 }, "the delivery is given up")
 	}, restless)
+}
+
+// behindAfterCommits lets each reading of the clock that follows a commit be behind the commit's own once behind is set, as happens on a
+// replica that follows the database's clock.
+func behindAfterCommits(behind *atomic.Bool) option {
+	return func(s *settings) {
+		var lag atomic.Int64
+		clock := s.database.Clock
+		s.database.Clock = func() time.Time { return clock().Add(-time.Duration(lag.Load())) }
+		s.database.Hooks = database.Hooks{AfterCommit: func(context.Context) error {
+			if behind.Load() {
+				lag.Add(int64(record.ClockSkew / 10))
+			}
+			return nil
+		}}
+	}
+}
+
+func TestAClockThatIsBehindHidesNothingThatIsDue(t *testing.T) {
+	t.Parallel()
+	for _, engine := range databasetest.Engines() {
+		t.Run(engine.String(), func(t *testing.T) {
+			t.Parallel()
+			var behind atomic.Bool
+			h := newHouse(t, engine, behindAfterCommits(&behind))
+			channel := h.open(t, h.intent(t), "talk")
+			streamed := h.subscribe(t, "bob", &createInput{ChannelId: &channel})
+			fetched := h.subscribe(t, "bob", &createInput{ChannelId: &channel, Name: ptr("fetched")})
+			h.send(t, "ann", channel, "bob", "one")
+			s := h.stream(t, streamed, nil)
+			require.Equal(t, int32(1), s.next(t).GetAttempt())
+			s.cancel()
+			require.ErrorIs(t, s.end(t), context.Canceled)
+			h.send(t, "ann", channel, "bob", "two")
+
+			behind.Store(true)
+			s = h.stream(t, streamed, &openintentv1.StreamDeliveriesRequest{AnnounceCaughtUp: true})
+			again := s.next(t)
+			require.Equal(t, "1:one", describe(again), "what was not acknowledged comes before what is newer")
+			require.Equal(t, int32(2), again.GetAttempt())
+			require.Equal(t, "2:two", describe(s.next(t)))
+			require.True(t, s.next(t).GetCaughtUp())
+			require.Equal(t, []string{"1:one", "2:two"}, described(h.fetch(t, fetched)), "a fetch that does not wait has what it found")
+		})
+	}
 }
 
 // lookedAt counts the readings of the clock. The function that it returns waits until whoever waits has certainly read it again.

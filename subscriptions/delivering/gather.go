@@ -219,7 +219,7 @@ func numberIn(c *record.Change, intentNo int64, entries []reading.Entry) []Numbe
 		c.Locked.LastNumber++
 		d := record.Delivery{Number: c.Locked.LastNumber, IntentNo: intentNo, Position: entry.Position, ChannelNo: entry.ChannelNo}
 		if !c.Locked.Own() {
-			d.DueAt = c.Now
+			d.DueAt = record.AtOnce(c.Now)
 		}
 		c.Insert(d)
 		found[i] = Numbered{d, entry, c.Now}

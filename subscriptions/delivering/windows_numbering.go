@@ -32,7 +32,8 @@ func numberTogether(c *record.Change, open *waiting.Windows, out []waiting.Group
 		newest := g.Messages[len(g.Messages)-1]
 		c.Locked.LastNumber++
 		d := record.Delivery{
-			Number: c.Locked.LastNumber, IntentNo: newest.IntentNo, Position: newest.Position, ChannelNo: newest.ChannelNo, DueAt: c.Now,
+			Number: c.Locked.LastNumber, IntentNo: newest.IntentNo, Position: newest.Position, ChannelNo: newest.ChannelNo,
+			DueAt: record.AtOnce(c.Now),
 		}
 		if g.Digest || len(g.Messages) > 1 {
 			d.Sources = &record.Sources{Digest: g.Digest}

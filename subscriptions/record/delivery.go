@@ -73,6 +73,10 @@ func HasComeIn(column string, now time.Time) (condition string, args []any) {
 // Astray returns the time, as it is stored, beyond which the end of a wait dates from before the clock was set back.
 func Astray(now time.Time) int64 { return database.Micros(now.Add(longestWait)) }
 
+// AtOnce returns a due time that has come on every replica. A decision has the database's time, and whoever looks for what is due may have a
+// clock that is a little behind it: that look would find nothing, take the subscription for empty, and send what is newer.
+func AtOnce(now time.Time) time.Time { return now.Add(-ClockSkew) }
+
 // Attempted returns the delivery after one more attempt at the time now.
 func (d Delivery) Attempted(s *Subscription, now time.Time) Delivery {
 	d.Attempts++

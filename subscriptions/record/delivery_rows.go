@@ -151,7 +151,7 @@ func MakeDue(no int64, now time.Time) database.Statement {
 	return database.Statement{
 		SQL: `UPDATE subscription_deliveries SET due_at = ? WHERE subscription_no = ? AND attempts > 0 AND due_at > ?
 			AND given_up_at IS NULL AND dead_at IS NULL`,
-		Args: []any{database.Micros(now), no, database.Micros(now)},
+		Args: []any{database.Micros(AtOnce(now)), no, database.Micros(AtOnce(now))},
 	}
 }
 
