@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/alecthomas/kong"
@@ -13,6 +14,7 @@ import (
 // serveCommand runs the server until SIGTERM or SIGINT.
 type serveCommand struct {
 	server.Config
+	UntilInputEnds bool `name:"until-input-ends" help:"Stop when standard input ends, as it does when the program that started the server has died."`
 }
 
 // Run serves. On a terminal, with the development key, it prints how to try the server.
@@ -22,6 +24,15 @@ func (c *serveCommand) Run(ctx context.Context, parsed *kong.Context, to termina
 	c.UselessVariables = uselessVariables(os.Environ(), parsed, c.APIKeys != "" || c.APIKeysFile != "")
 	// A server that has refused to start, or failed, has nothing to say any more when its context ends.
 	defer context.AfterFunc(ctx, func() { tellSystemd("STOPPING=1") })()
+	if c.UntilInputEnds {
+		var stop context.CancelFunc
+		ctx, stop = context.WithCancel(ctx)
+		defer stop()
+		go func() {
+			_, _ = io.Copy(io.Discard, to.stdin)
+			stop()
+		}()
+	}
 	err := server.Run(ctx, c.Config, func(addresses server.Addresses) {
 		tellSystemd("READY=1")
 		if addresses.DevelopmentKey && isTerminal(to.stdout) {

@@ -1,10 +1,16 @@
 package testkit
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"net"
+	"os"
+	"os/exec"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,6 +28,40 @@ func TestNothingIsLeft(t *testing.T) {
 	})
 	_, err := net.Dial("tcp", address)
 	require.Error(t, err)
+}
+
+// hosting makes TestAServerEndsWithAProcessThatIsKilled the process that is killed.
+const hosting = "OPENINTENT_TESTKIT_HOSTS"
+
+func TestAServerEndsWithAProcessThatIsKilled(t *testing.T) {
+	if os.Getenv(hosting) != "" {
+		fmt.Println(openintenttest.Start(t).Address())
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return
+	}
+	host := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	host.Env = append(os.Environ(), hosting+"=1", "OPENINTENT_PROGRAM="+harness.Executable(t), "TMPDIR="+t.TempDir())
+	host.Stderr = os.Stderr
+	input, err := host.StdinPipe()
+	require.NoError(t, err)
+	defer func() { _ = input.Close() }()
+	output, err := host.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, host.Start())
+	said, err := bufio.NewReader(output).ReadString('\n')
+	require.NoError(t, err)
+	address := strings.TrimSpace(said)
+	listens := func() bool {
+		connection, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = connection.Close()
+		}
+		return err == nil
+	}
+	require.True(t, listens())
+	require.NoError(t, host.Process.Kill())
+	require.Error(t, host.Wait())
+	require.Eventually(t, func() bool { return !listens() }, harness.Patience, 10*time.Millisecond)
 }
 
 func TestTheSettingsOfWhoeverTestsDoNotCount(t *testing.T) {

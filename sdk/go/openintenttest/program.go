@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -38,7 +39,9 @@ func findProgram() (string, error) {
 
 // program is a server that runs for a test.
 type program struct {
-	running    *exec.Cmd
+	running *exec.Cmd
+	// lifeline is the server's standard input. It ends with this process, however that ends, and then the server ends, too.
+	lifeline   io.Closer
 	exited     chan struct{} // closed once it has ended
 	log        string
 	http, grpc string
@@ -55,7 +58,8 @@ func startProgram(tb testing.TB, arguments []string) *program {
 	p := &program{log: filepath.Join(folder, "log"), exited: make(chan struct{})}
 	ready := filepath.Join(folder, "ready.json")
 	arguments = append([]string{
-		"serve", "--http-addr=127.0.0.1:0", "--grpc-addr=127.0.0.1:0", "--log-format=text", "--ready-file=" + ready,
+		"serve", "--http-addr=127.0.0.1:0", "--grpc-addr=127.0.0.1:0", "--log-format=text", "--until-input-ends",
+		"--ready-file=" + ready,
 	}, arguments...)
 	p.running = exec.Command(path, arguments...)
 	p.running.Dir, p.running.Env = folder, append(withoutSettings(os.Environ()), "TMPDIR="+folder)
@@ -64,7 +68,8 @@ func startProgram(tb testing.TB, arguments []string) *program {
 		tb.Fatal(err)
 	}
 	p.running.Stdout, p.running.Stderr = log, log
-	err = errors.Join(p.running.Start(), log.Close())
+	p.lifeline, err = p.running.StdinPipe()
+	err = errors.Join(err, p.running.Start(), log.Close())
 	if err != nil {
 		tb.Fatalf("the server's program cannot be run: %v", err)
 	}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import subprocess
 import sys
 import tempfile
 import time
@@ -26,6 +27,37 @@ def test_nothing_is_left_of_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not [*tmp_path.iterdir()]
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((host, int(port))).close()
+
+
+def listens(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port))).close()
+    except OSError:
+        return False
+    return True
+
+
+HOST = """
+import sys
+from openintent_channels.testing import run_server
+with run_server() as server:
+    print(server.grpc, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_server_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", HOST], stdin=pipe, stdout=pipe, text=True, env=environment) as hosting:
+        assert hosting.stdout
+        address = hosting.stdout.readline().strip()
+        assert listens(address)
+        hosting.kill()
+    end = time.monotonic() + 20
+    while listens(address):
+        assert time.monotonic() < end, "the server is still there"
 
 
 def test_a_server_starts_soon() -> None:

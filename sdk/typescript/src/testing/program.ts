@@ -74,11 +74,15 @@ export class Program {
   private constructor(options: readonly string[]) {
     const log = openSync(this.#logFile, "w");
     const own = Object.entries(process.env).filter(([name]) => !name.startsWith("OPENINTENT_"));
-    const flags = ["serve", "--http-addr=127.0.0.1:0", "--grpc-addr=127.0.0.1:0", "--log-format=text", `--ready-file=${this.#readyFile}`];
+    const flags = [
+      ...["serve", "--http-addr=127.0.0.1:0", "--grpc-addr=127.0.0.1:0", "--log-format=text", "--until-input-ends"],
+      `--ready-file=${this.#readyFile}`,
+    ];
     this.#process = spawn(findProgram(), [...flags, ...options], {
       cwd: this.#folder,
       env: { ...Object.fromEntries(own), TMPDIR: this.#folder },
-      stdio: ["ignore", log, log],
+      // The server's input ends with this process, however that ends, and then the server ends, too.
+      stdio: ["pipe", log, log],
     });
     closeSync(log);
     this.#exited = new Promise((resolve) => {

@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { Agent, AlreadyExistsError, MessageTimeoutError, type Handler, type ReceivedDigest } from "../../src/index.js";
 import { loadStory, play, startServer, type PlayOptions, type Server, type Story, type StoryLine } from "../../src/testing/index.js";
@@ -246,5 +251,38 @@ test("time passes while the agent awaits an answer", async (t) => {
   } finally {
     leaving.abort();
     await running;
+  }
+});
+
+/** Whether somebody listens at an address. */
+async function listens(address: string): Promise<boolean> {
+  const [host, port] = address.split(":");
+  const socket = connect(Number(port), host);
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+test("a server ends with a process that is killed", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "openintent-host-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const kit = new URL("../../src/testing/index.js", import.meta.url);
+  const hosts = `const { Server } = await import("${kit}"); console.log((await Server.start()).grpc); process.stdin.resume();`;
+  const hosting = spawn(process.execPath, ["--input-type=module", "--eval", hosts], {
+    env: { ...process.env, TMPDIR: folder },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const [said] = await once(hosting.stdout, "data");
+  const address = String(said).trim();
+  assert.equal(await listens(address), true);
+  hosting.kill("SIGKILL");
+  await once(hosting, "exit");
+  for (const end = Date.now() + 20_000; await listens(address); ) {
+    assert.ok(Date.now() < end, "the server is still there");
   }
 });

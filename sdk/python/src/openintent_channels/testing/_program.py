@@ -56,10 +56,11 @@ class Program:
         own.update(TMPDIR=str(self._folder), **environment)
         command = [
             find_program(), "serve", "--http-addr=127.0.0.1:0", "--grpc-addr=127.0.0.1:0", "--log-format=text",
-            f"--ready-file={self._ready}", *arguments,
+            f"--ready-file={self._ready}", "--until-input-ends", *arguments,
         ]
         with self._log.open("wb") as log:
-            return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=own, cwd=self._folder)
+            # The server's input ends with this process, however that ends, and then the server ends, too.
+            return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=own, cwd=self._folder)
 
     @property
     def _ready(self) -> Path:
@@ -87,4 +88,6 @@ class Program:
         if process is not None and process.poll() is None:
             process.kill()
             process.wait()
+        if process is not None and process.stdin is not None:
+            process.stdin.close()
         shutil.rmtree(self._folder, ignore_errors=True)
