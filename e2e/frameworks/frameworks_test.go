@@ -37,9 +37,10 @@ func TestFrameworks(t *testing.T) {
 		require.NotEmpty(t, names, "%s names no framework", program)
 		for _, name := range names {
 			t.Run(language+"/"+name, func(t *testing.T) {
+				said(t, []string{program, "prepare", name}) // a model calls nobody, but its packages come from elsewhere
 				harness.EachProcess(t, func(t *testing.T, h *harness.Server) {
-					t.Log(said(t, []string{program, name}, "OPENINTENT_API_KEY="+harness.Key, "OPENINTENT_SERVER="+h.GRPCAddress(),
-						"OPENINTENT_HTTP="+h.BaseURL()))
+					t.Log(said(t, []string{program, name}, append([]string{"OPENINTENT_API_KEY=" + harness.Key, "OPENINTENT_SERVER=" + h.GRPCAddress(),
+						"OPENINTENT_HTTP=" + h.BaseURL()}, quiet...)...))
 				})
 			})
 		}
@@ -50,7 +51,7 @@ func TestFrameworks(t *testing.T) {
 func said(t *testing.T, command []string, environment ...string) string {
 	t.Helper()
 	running := harness.Command(root, command[0], command[1:]...)
-	running.Env = append(append(os.Environ(), quiet...), environment...)
+	running.Env = append(os.Environ(), environment...)
 	running.Stderr = os.Stderr
 	output, err := running.Output()
 	require.NoError(t, err, "%s:\n%s", command, output)
