@@ -97,6 +97,20 @@ func TestWhyAMessageWakesAnAgent(t *testing.T) {
 	})
 }
 
+// Each page of an inbox has only what was asked for. A page ends at three megabytes.
+func TestTheInboxKeepsToItsPoliciesOnEveryPage(t *testing.T) {
+	onSQLite(t, func(t *testing.T, alice, bob shell) {
+		bob.does(t, "broadcast", "data", "{}") // a participant gets broadcasts
+		const large = 16
+		for range large {
+			alice.does(t, "ask", "data", "bob", `{"text":"`+strings.Repeat("x", 250_000)+`"}`, "--no-wait", "--expires", "1h")
+		}
+		alice.does(t, "broadcast", "data", "{}")
+		require.Equal(t, large, rows(bob.does(t, "inbox", "--policy", "must_respond")))
+		require.Equal(t, large+1, rows(bob.does(t, "inbox")))
+	})
+}
+
 func TestADocumentIsReplacedKnowingly(t *testing.T) {
 	onChannel(t, func(t *testing.T, alice, bob shell) {
 		first := alice.does(t, "broadcast", "data", "{}", "--kind", "spec", "--document", "--replaces", "")
