@@ -106,7 +106,20 @@ func TestTheInboxKeepsToItsPoliciesOnEveryPage(t *testing.T) {
 			alice.does(t, "ask", "data", "bob", `{"text":"`+strings.Repeat("x", 250_000)+`"}`, "--no-wait", "--expires", "1h")
 		}
 		alice.does(t, "broadcast", "data", "{}")
-		require.Equal(t, large, rows(bob.does(t, "inbox", "--policy", "must_respond")))
+		require.Equal(t, large, rows(bob.does(t, "inbox", "--policy", "must_respond", "--mark-read")))
+		require.Regexp(t, `^1 unread`, at(t, "", append([]string{"inbox", "--limit", "1"}, bob.connection()...)...).stderr, "what it did not show")
+	})
+}
+
+// A thread is printed to its end, over all of its pages.
+func TestAThreadIsPrintedToItsEnd(t *testing.T) {
+	onSQLite(t, func(t *testing.T, alice, _ shell) {
+		root := alice.does(t, "broadcast", "data", "{}")
+		for range 14 {
+			alice.does(t, "notify", "data", "*", `{"of":"`+strings.Repeat("x", 250_000)+`"}`, "--parent", root)
+		}
+		alice.does(t, "notify", "data", "*", "--text", "The last one", "--parent", root)
+		require.Contains(t, alice.does(t, "thread", root), "The last one")
 	})
 }
 
