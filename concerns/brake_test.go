@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	openintentv1 "openintent/gen/openintent/v1"
@@ -76,6 +77,13 @@ func TestWhatEndsABrake(t *testing.T) {
 		},
 		"the channel's end": func(t *testing.T, h *house, channel string, _ *string) {
 			_, err := h.channels.DeleteChannel(as("dora"), &openintentv1.DeleteChannelRequest{ChannelId: channel})
+			require.NoError(t, err)
+		},
+		"the channel's closing": func(t *testing.T, h *house, channel string, _ *string) {
+			_, err := h.channels.UpdateChannel(as("dora"), &openintentv1.UpdateChannelRequest{
+				Channel:    &openintentv1.Channel{Id: channel, Status: openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED},
+				UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"status"}},
+			})
 			require.NoError(t, err)
 		},
 	} {

@@ -84,6 +84,24 @@ func TestAQuestionIsPutOff(t *testing.T) {
 	})
 }
 
+// What an agent says by a disposition ends its question, unless the agent has yet to act.
+func TestWhichDispositionsEndAQuestion(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		for word, ends := range map[string]bool{
+			"responded": true, "ignored": true, "superseded": true, "failed": true, "acknowledged": false, "deferred": false,
+		} {
+			asked := h.ask(t, "alice", "bob", time.Hour)
+			h.dispose(t, "bob", asked, word, 0)
+			if ends {
+				h.none(t, as("bob"), isQuestion)
+				continue
+			}
+			require.Equal(t, asked.GetId(), h.only(t, as("bob"), isQuestion).GetMessageId(), word)
+			h.reply(t, "bob", asked)
+		}
+	})
+}
+
 func TestAQuestionToARole(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		h.register(t, "bob", "worker")

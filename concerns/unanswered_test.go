@@ -211,3 +211,19 @@ func TestWhoWithdrawsARequest(t *testing.T) {
 		}
 	})
 }
+
+// A request is not offered for withdrawal where the channel is audited, also if it was sent before that.
+func TestNothingIsWithdrawnOnAnAuditedChannel(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		channel := h.newChannel(t, "alice", &openintentv1.CreateChannelRequest{IntentId: h.intent, Name: "soon audited"})
+		h.ask(t, "alice", "bob", 0, on(channel))
+		h.clock.Advance(11 * time.Minute)
+		require.Equal(t, []string{"WITHDRAW"}, words(h.only(t, as("alice"), isUnanswered)))
+		_, err := h.channels.UpdateChannel(as("alice"), &openintentv1.UpdateChannelRequest{
+			Channel:    &openintentv1.Channel{Id: channel, Options: &openintentv1.ChannelOptions{Audit: pointer(true)}},
+			UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"options.audit"}},
+		})
+		require.NoError(t, err)
+		require.Empty(t, words(h.only(t, as("alice"), isUnanswered)))
+	})
+}

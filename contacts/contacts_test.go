@@ -322,6 +322,18 @@ func TestAContactLastsAsLongAsItsKey(t *testing.T) {
 	})
 }
 
+// A person is told again once the key of a contact counts again, as one does that comes back into the server's configuration.
+func TestAContactWhoseKeyComesBackIsToldAgain(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.proved()
+		h.paused["key-maria"] = "KEY_REMOVED"
+		h.ask("alice")
+		require.Empty(t, h.passes(aMinute))
+		delete(h.paused, "key-maria")
+		require.Len(t, h.passes(time.Hour), 1)
+	})
+}
+
 // A code that could not be sent says why.
 func TestACodeThatDoesNotArriveSaysSo(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	gomail "github.com/wneessen/go-mail"
 
 	openintentv1 "openintent/gen/openintent/v1"
 )
@@ -129,7 +130,21 @@ func TestAPointerComesByMail(t *testing.T) {
 	})
 }
 
-// A relay that is not on this machine must encrypt, and its password is in no error.
+// A relay that is not on this machine must encrypt: otherwise codes and passwords would pass in plain text.
+func TestARelayElsewhereMustEncrypt(t *testing.T) {
+	for address, policy := range map[string]gomail.TLSPolicy{
+		"smtp://mail.example.com": gomail.TLSMandatory, "smtp://10.0.0.7:25": gomail.TLSMandatory, "smtp://localhost.example.com": gomail.TLSMandatory,
+		"smtp://localhost": gomail.TLSOpportunistic, "smtp://[::1]:2525": gomail.TLSOpportunistic,
+	} {
+		relay, err := NewRelay(address, "openintent@example.com")
+		require.NoError(t, err)
+		client, err := gomail.NewClient(relay.host, relay.options...)
+		require.NoError(t, err)
+		require.Equal(t, policy.String(), client.TLSPolicy(), address)
+	}
+}
+
+// The password of a relay is in no error.
 func TestWhatIsNoRelayIsRefused(t *testing.T) {
 	for _, address := range []string{
 		"", "mail.example.com", "http://user:secret@mail.example.com", "smtp://user:secret@", "smtp://user:secret@mail.example.com:0/x",

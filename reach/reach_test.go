@@ -232,6 +232,21 @@ func TestAFailedWriteIsMadeUpFor(t *testing.T) {
 	})
 }
 
+// What a model saw is noted although a write failed meanwhile.
+func TestWhatSurfacedOutlivesAFailedWrite(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		here, there := h.first(), h.last()
+		here.heard("data")
+		offer(t, here.db, 1, "data")
+		saw := h.clock.Now().UTC()
+		here.Surfaced("data", saw, reach.Place{IntentNo: 1, Position: 1})
+		h.faults.FailBefore(1)
+		require.Error(t, here.Keep(t.Context()))
+		h.keep(t)
+		require.Equal(t, saw, there.read(t, "data").Surfaced)
+	})
+}
+
 // The median is that of the last twenty messages of which it is known when they were offered.
 func TestHowFastMessagesSurface(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {

@@ -392,3 +392,19 @@ func TestAReadOnlyKeyOnlyReads(t *testing.T) {
 		}
 	}
 }
+
+// Keys of the database are read again after a change of the configured ones, also if the first try fails: an invite pauses with a key that is
+// taken out of the configuration.
+func TestKeysAreReadAgainAfterALookThatFailed(t *testing.T) {
+	h := newKeyHouse(t)
+	require.NoError(t, h.look(t.Context()))
+	before := h.storedKeys.known.Load()
+	require.NoError(t, h.look(t.Context()))
+	require.Same(t, before, h.storedKeys.known.Load(), "nothing has changed")
+	h.stale.Store(true)
+	h.room.away = true
+	require.Error(t, h.look(t.Context()))
+	h.room.away = false
+	require.NoError(t, h.look(t.Context()))
+	require.NotSame(t, before, h.storedKeys.known.Load())
+}

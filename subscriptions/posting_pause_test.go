@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/internal/database"
 	"openintent/internal/database/databasetest"
 )
@@ -99,4 +100,30 @@ func TestARedriveStoresThatThereIsSomethingToPost(t *testing.T) {
 			require.Equal(t, 1, h.rows(t, "subscriptions", "post_at IS NOT NULL"))
 		})
 	}
+}
+
+// What pauses with a key are the webhooks that were made with it and still post.
+func TestWhatPausesWithAKeyPosts(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		endpoint := newHook(t, nil)
+		posting := func(expires time.Duration) *openintentv1.Subscription {
+			input := &createInput{WebhookUrl: &endpoint.URL}
+			if expires > 0 {
+				input.ExpiresAt = h.in(expires)
+			}
+			return h.subscribe(t, "bob", input)
+		}
+		one := posting(0)
+		h.subscribe(t, "bob", &createInput{})
+		posting(time.Minute)
+		deleted := posting(0)
+		_, err := h.subscriptions.DeleteSubscription(as("bob"), &openintentv1.DeleteSubscriptionRequest{SubscriptionId: deleted.GetId()})
+		require.NoError(t, err)
+		h.clock.Advance(time.Minute)
+		require.NoError(t, h.db.Read(t.Context(), func(tx *database.Tx) error {
+			ids, err := PostedBy(tx, "key", 10)
+			require.Equal(t, []string{one.GetId()}, ids)
+			return err
+		}))
+	}, webhooked)
 }

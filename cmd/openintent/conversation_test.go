@@ -97,6 +97,32 @@ func TestWhyAMessageWakesAnAgent(t *testing.T) {
 	})
 }
 
+// Each page of an inbox has only what was asked for. A page ends at three megabytes.
+func TestTheInboxKeepsToItsPoliciesOnEveryPage(t *testing.T) {
+	onSQLite(t, func(t *testing.T, alice, bob shell) {
+		bob.does(t, "broadcast", "data", "{}") // a participant gets broadcasts
+		const large = 14
+		for range large {
+			alice.does(t, "ask", "data", "bob", `{"text":"`+strings.Repeat("x", 250_000)+`"}`, "--no-wait", "--expires", "1h")
+		}
+		alice.does(t, "broadcast", "data", "{}")
+		require.Equal(t, large, rows(bob.does(t, "inbox", "--policy", "must_respond", "--mark-read")))
+		require.Regexp(t, `^1 unread`, at(t, "", append([]string{"inbox", "--limit", "1"}, bob.connection()...)...).stderr, "what it did not show")
+	})
+}
+
+// A thread is printed to its end, over all of its pages.
+func TestAThreadIsPrintedToItsEnd(t *testing.T) {
+	onSQLite(t, func(t *testing.T, alice, _ shell) {
+		root := alice.does(t, "broadcast", "data", "{}")
+		for range 14 {
+			alice.does(t, "notify", "data", "*", `{"of":"`+strings.Repeat("x", 250_000)+`"}`, "--parent", root)
+		}
+		alice.does(t, "notify", "data", "*", "--text", "The last one", "--parent", root)
+		require.Contains(t, alice.does(t, "thread", root), "The last one")
+	})
+}
+
 func TestADocumentIsReplacedKnowingly(t *testing.T) {
 	onChannel(t, func(t *testing.T, alice, bob shell) {
 		first := alice.does(t, "broadcast", "data", "{}", "--kind", "spec", "--document", "--replaces", "")

@@ -296,3 +296,15 @@ func TestAListHasEachChannelOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, fmt.Sprint(whole.Channels), "C12-4", "the closed ones, too")
 }
+
+// A record gets as its note what a status event calls its note, and otherwise its summary or its text.
+func TestWhichTextOfAStatusBecomesANote(t *testing.T) {
+	c := &contract{}
+	desk := &Desk{Caller: &doors.Caller{Agent: "ann", Agents: c}}
+	for _, payload := range []string{
+		`{"text": "c", "summary": "b", "note": "a"}`, `{"text": "c", "summary": "b"}`, `{"text": "c"}`, `{"note": 7, "text": "c"}`, `{}`,
+	} {
+		desk.beat(t.Context(), json.RawMessage(payload))
+	}
+	require.Equal(t, []string{"a", "b", "c", "c", ""}, c.notes)
+}

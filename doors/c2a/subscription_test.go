@@ -153,6 +153,16 @@ func TestAFormerSubscriptionBringsOnlyWhatIsOlder(t *testing.T) {
 	require.Equal(t, []numbered{{"former", 1}}, c.pending.done)
 }
 
+// A former subscription that lets messages wait for a pause is not empty before the longest such pause is over.
+func TestAFormerSubscriptionThatComposesIsNotEmptyAtOnce(t *testing.T) {
+	c, o, _ := draining(drainLook)
+	composing := subscriptionOf("former", "c2a+compose")
+	composing.Compose = new(true)
+	require.NoError(t, c.drain(t.Context(), composing))
+	c.working.Wait()
+	require.Empty(t, o.deleted)
+}
+
 // A former subscription whose deliveries the harness does not acknowledge in time stays for the next connection.
 func TestAFormerSubscriptionWithDeliveriesStays(t *testing.T) {
 	c, o, _ := draining(time.Millisecond)

@@ -46,6 +46,20 @@ func TestAPayloadIsReadInParts(t *testing.T) {
 	}
 }
 
+// Of a channel's messages to the caller, those count as read that the answer shows: the newest of the channel, or the first after a message.
+func TestWhatAnAnswerLeavesOutIsNotRead(t *testing.T) {
+	for cursor, read := range map[string][]string{"": {"b", "c"}, "before": {"a", "b"}} {
+		log := []*openintentv1.Message{{Id: "before"}}
+		for _, id := range []string{"a", "b", "c"} {
+			log = append(log, &openintentv1.Message{Id: id, Sender: "ben", To: new("ann"), Subject: new(strings.Repeat("x", answerRoom*2/5))})
+		}
+		a := &asked{log: log}
+		_, err := sessionOf(a).readPart(t.Context(), readArguments{Channel: "c", Cursor: cursor})
+		require.NoError(t, err)
+		require.Equal(t, [][]string{read}, a.read)
+	}
+}
+
 type object = map[string]any
 
 func TestAnAnswerHoldsAsManyMessagesAsFit(t *testing.T) {

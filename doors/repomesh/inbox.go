@@ -2,6 +2,7 @@ package repomesh
 
 import (
 	"context"
+	"slices"
 
 	"openintent/doors"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -26,7 +27,7 @@ var eventInbox = newAction("event.inbox", "What was said to you and to all, newe
 		return made, s.markRead(ctx, g.events)
 	}).by("recipient_id")
 
-// markRead says that the caller has read messages. Entries of the log, and what has expired meanwhile, cannot be read.
+// markRead says that the caller has read messages. Entries of the log, and what has expired or was deleted meanwhile, cannot be read.
 func (s *session) markRead(ctx context.Context, events []*event) error {
 	var ids []string
 	for _, e := range events {
@@ -34,11 +35,18 @@ func (s *session) markRead(ctx context.Context, events []*event) error {
 			ids = append(ids, e.ID)
 		}
 	}
-	if len(ids) == 0 {
-		return nil
+	for len(ids) > 0 {
+		_, err := s.caller.Messages.MarkInboxRead(ctx, &openintentv1.MarkInboxReadRequest{AgentId: s.caller.Agent, MessageIds: ids})
+		if err == nil || unless(err, "MESSAGE_EXPIRED", "MESSAGE_NOT_FOUND") != nil {
+			return err
+		}
+		at := slices.Index(ids, doors.RefusalOf(err).Facts["message_id"])
+		if at < 0 {
+			return nil
+		}
+		ids = slices.Delete(ids, at, at+1) // the contract marks all or none, so the others are tried again
 	}
-	_, err := s.caller.Messages.MarkInboxRead(ctx, &openintentv1.MarkInboxReadRequest{AgentId: s.caller.Agent, MessageIds: ids})
-	return unless(err, "MESSAGE_EXPIRED", "MESSAGE_NOT_FOUND")
+	return nil
 }
 
 // unless returns an error, and nil for one with any of these reasons.

@@ -219,6 +219,21 @@ func TestNoticesThatCouldNotBeSent(t *testing.T) {
 	s.outcome <- nil
 }
 
+// What is told before the stop is sent, also if the stop is all that the sender sees.
+func TestAStopForgetsNoNotice(t *testing.T) {
+	for range 20 { // whoever sees both at a time takes either
+		s, n := onStage(t)
+		n.Tell("first")
+		s.batch(t)
+		n.Tell("last")
+		n.cancel()
+		s.outcome <- nil
+		require.Equal(t, []string{"last"}, noticesIn(t, n, s.batch(t)))
+		s.outcome <- nil
+		n.Stop()
+	}
+}
+
 // The last notices before the stop are sent.
 func TestStopTellsWhatIsPending(t *testing.T) {
 	s, n := onStage(t)

@@ -285,6 +285,17 @@ func TestWhileTheIssuerIsAwayItsKnownKeysCount(t *testing.T) {
 	h.accepts(t, h.provider.Token(t, nil))
 }
 
+// An issuer that does not know the server any more, as after a change of its secret there, says no to the server and not to people.
+func TestAnIssuerThatRefusesTheServerRefusesNobody(t *testing.T) {
+	h := newHouse(t)
+	h.provider.Client("console", "secret", "http://127.0.0.1/back")
+	_, err := h.Renew(t.Context(), oidc.Client{ID: "console", Secret: "secret"}, "unknown", "paula")
+	require.ErrorIs(t, err, oidc.ErrRefused)
+	_, err = h.Renew(t.Context(), oidc.Client{ID: "console", Secret: "former"}, "unknown", "paula")
+	require.NotErrorIs(t, err, oidc.ErrRefused)
+	refuses(t, err, "TOKEN_ISSUER_UNAVAILABLE", "")
+}
+
 func TestWhatAnIssuerMayNotPublish(t *testing.T) {
 	h := newHouse(t)
 	key, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: h.provider.SigningKey().Private.Public(), KeyID: "key-1"}}})

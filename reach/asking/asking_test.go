@@ -15,6 +15,7 @@ import (
 	"openintent/internal/caller"
 	"openintent/internal/database"
 	"openintent/internal/database/databasetest"
+	"openintent/internal/fault"
 	"openintent/messaging"
 	"openintent/reach"
 	"openintent/reach/asking"
@@ -145,5 +146,27 @@ func TestWhoSeesWhatWaits(t *testing.T) {
 		}
 		_, err := h.GetReach(as("bob", nil), &openintentv1.GetReachRequest{AgentId: "a\x00b"})
 		require.Error(t, err)
+	})
+}
+
+// Who administers an intent probes those that take part in it, and not whomever somebody writes to there.
+func TestAMessageToAnAgentLetsNobodyProbeIt(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		_, err := h.agents.RegisterAgent(as("bob", nil), &openintentv1.RegisterAgentRequest{AgentId: proto.String("bob")})
+		require.NoError(t, err)
+		intent, err := h.intents.CreateIntent(as("carol", nil), &openintentv1.CreateIntentRequest{Title: "Reach"})
+		require.NoError(t, err)
+		channel, err := h.channels.CreateChannel(as("carol", nil), &openintentv1.CreateChannelRequest{IntentId: intent.GetId(), Name: "talk"})
+		require.NoError(t, err)
+		send := func(from, to string) {
+			_, err := h.Messaging.SendMessage(as(from, nil), &openintentv1.SendMessageRequest{ChannelId: channel.GetId(), To: &to})
+			require.NoError(t, err)
+		}
+		send("carol", "bob")
+		_, err = h.ProbeAgent(as("carol", nil), &openintentv1.ProbeAgentRequest{AgentId: "bob"})
+		require.Equal(t, "NOT_AGENT_OWNER", fault.From(err).Reason)
+		send("bob", "carol")
+		_, err = h.ProbeAgent(as("carol", nil), &openintentv1.ProbeAgentRequest{AgentId: "bob"})
+		require.NoError(t, err)
 	})
 }
