@@ -141,6 +141,25 @@ func TestARevivedAgentThatWasDrainingDrains(t *testing.T) {
 	})
 }
 
+// The time in which an agent may drain goes on while it counts as dead, and a heartbeat does not begin it anew.
+func TestARevivedAgentIsDrainedAtItsLimit(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		_, err := h.RegisterAgent(as("a"), &openintentv1.RegisterAgentRequest{DrainTimeoutSeconds: pointer(int32(60))})
+		require.NoError(t, err)
+		for _, status := range []Status{StatusDraining, StatusDead} {
+			_, err := h.setStatus("a", status)
+			require.NoError(t, err)
+			h.pass(t, 20*second)
+		}
+		_, err = h.beat("a")
+		require.NoError(t, err)
+		require.Equal(t, StatusDraining, h.status(t, "a"))
+		h.pass(t, 20*second)
+		h.sweep(t)
+		require.Equal(t, StatusDeregistered, h.status(t, "a"))
+	})
+}
+
 // While the clock was an hour ahead, agents were heard and one began to drain. Once it is right again, silence and the drain
 // timeout count from then, and not from an hour later.
 func TestSilenceAfterTheClockWasSetBack(t *testing.T) {

@@ -76,3 +76,25 @@ func TestOpeningsAndJoiningsAreStored(t *testing.T) {
 		require.EqualValues(t, 6, rules.HistoryFloor("first", time.Time{}), "the newest opening counts")
 	})
 }
+
+// Who joined a channel that shows its history only from joining on does not see more of it once the channel is opened to all.
+func TestAnOpeningShowsMembersNothingFromBeforeTheyJoined(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.create(t, "alice", &createRequest{
+			IntentId: h.intent(t, "alice"), Name: "n", Members: []string{"first"}, MemberPolicy: ptr(explicit),
+			Options: &openintentv1.ChannelOptions{History: openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN.Enum()},
+		}).GetId()
+		for range 3 {
+			h.message(t, id)
+		}
+		_, err := h.addMembers(as("alice"), id, "later")
+		require.NoError(t, err)
+		h.message(t, id)
+		_, err = h.update(as("alice"), &channelMessage{Id: id, MemberPolicy: openintentv1.MemberPolicy_MEMBER_POLICY_INTENT}, "member_policy")
+		require.NoError(t, err)
+		rules := h.stored(t, id)
+		for agent, floor := range map[string]int64{"first": 0, "later": 3, "stranger": 4} {
+			require.Equal(t, floor, rules.HistoryFloor(agent, time.Time{}), agent)
+		}
+	})
+}

@@ -359,6 +359,24 @@ func TestAnAuthorHasSoManyOpenObligations(t *testing.T) {
 	})
 }
 
+// However many hold the role, a return goes to so many of them.
+func TestAReturnGoesToTheFirstHoldersOfARole(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		var names []string
+		for i := range returnedTo + 1 {
+			names = append(names, fmt.Sprintf("worker-%03d", i))
+		}
+		h.hire(t, names...)
+		h.oblige(t, "role:worker")
+		h.returns(t, step)
+		var told []string
+		for _, m := range h.toldIn(t) {
+			told = append(told, m.GetTo())
+		}
+		require.ElementsMatch(t, names[:returnedTo], told)
+	})
+}
+
 func TestBothSidesListTheirObligationsInPages(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		h.hire(t, "bob")

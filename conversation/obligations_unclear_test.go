@@ -96,6 +96,22 @@ func TestTheFirstWordOfTheAuthorEndsUnclear(t *testing.T) {
 	})
 }
 
+// An author that goes on writing in the thread puts nothing off: the first thing that it wrote counts.
+func TestWhatTheAuthorWritesLaterPutsNothingOff(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		asked := h.oblige(t, "bob")
+		h.signal(t, "bob", asked, "unclear")
+		h.clock.Advance(time.Minute)
+		h.explains(t, asked)
+		h.clock.Advance(8 * time.Minute)
+		h.explains(t, asked)
+		h.returns(t, time.Minute)
+		require.Empty(t, h.toldOf(t), "an interval has to pass")
+		h.returns(t, time.Minute)
+		require.Equal(t, []string{"bob obligation_return 1"}, h.toldOf(t))
+	})
+}
+
 // Once the author has written, there is no pause to take back. Taking an old unclear back puts nothing off.
 func TestUnclearIsTakenBackTooLate(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {

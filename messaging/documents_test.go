@@ -110,6 +110,9 @@ func TestARepeatedDocumentIsTheSame(t *testing.T) {
 		again := h.send(t, "alice", keyed())
 		require.Equal(t, first.GetId(), again.GetId())
 		require.True(t, again.GetDocument())
+		reread := keyed()
+		reread.Replaces = &first.Id
+		require.Equal(t, first.GetId(), h.send(t, "alice", reread).GetId(), "what it replaces is no part of the message")
 		plain := keyed()
 		plain.Document, plain.Replaces = nil, nil
 		_, err := h.messaging.SendMessage(as("alice"), plain)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/messaging/message"
+	"openintent/messaging/reading"
 )
 
 // A role gained brings the open requests to it from behind the cursor; the cursor stays.
@@ -63,6 +64,26 @@ func TestGainedRoleBringsOpenRequests(t *testing.T) {
 		ask("no longer for bob", "role:tester", 0)
 		h.say(t, "alice", id, "end")
 		require.Equal(t, []string{"end"}, f.texts(t, 1))
+	})
+}
+
+// All open requests to a role that was gained come, also if there are more than one statement reads.
+func TestGainedRoleBringsManyOpenRequests(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		f := h.follow(t, "bob", id, nil)
+		var asked []string
+		for i := range reading.FirstChunk + 2 {
+			asked = append(asked, h.askFor(t, "alice", id, "role:tester", fmt.Sprint(i)).GetId())
+		}
+		h.say(t, "alice", id, "to all")
+		require.Equal(t, "to all", textOf(f.next(t).GetMessage()))
+		h.register(t, "bob", "tester")
+		var brought []string
+		for range asked {
+			brought = append(brought, f.next(t).GetMessage().GetId())
+		}
+		require.Equal(t, asked, brought)
 	})
 }
 

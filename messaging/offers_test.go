@@ -322,3 +322,17 @@ func TestRecordCountsRecipientsOnly(t *testing.T) {
 	o.record("b", time.Now(), said...)
 	require.Len(t, o.waiting, 2, fmt.Sprint("the newest of each channel suffices: ", o.waiting))
 }
+
+// A search hands messages over the newest first, so the newest one counts wherever it stands.
+func TestRecordTakesTheNewestOfAChannelInAnyOrder(t *testing.T) {
+	for _, ordinals := range [][]int64{{1, 2, 3}, {3, 2, 1}, {2, 3, 1}} {
+		o := newOffers(nil, slog.New(slog.DiscardHandler), time.Hour, nil)
+		var said []*message.Message
+		for _, ordinal := range ordinals {
+			said = append(said, &message.Message{IntentNo: 1, ChannelNo: 1, Ordinal: ordinal, Sender: "a"})
+		}
+		o.record("b", time.Now(), said...)
+		require.Len(t, o.waiting, 1)
+		require.EqualValues(t, 3, o.waiting[0].ordinal, fmt.Sprint(ordinals))
+	}
+}

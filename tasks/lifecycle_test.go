@@ -421,3 +421,16 @@ func TestNobodyCalls(t *testing.T) {
 		faulttest.Require(t, err, fault.Unauthenticated, "UNAUTHENTICATED")
 	})
 }
+
+// What the log says of a failed attempt is said of that attempt alone, although the task keeps the error.
+func TestTheLogSaysAnErrorOfTheAttemptThatFailed(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		id := h.put(t, StatusRunning, 2).GetId()
+		_, err := h.FailTask(as("worker"), &openintentv1.FailTaskRequest{TaskId: id, Error: structpb.NewStringValue("no")})
+		require.NoError(t, err)
+		h.walk(t, id, StatusReady, StatusRunning, StatusCompleted)
+		for _, event := range h.events(t, id) {
+			require.Equal(t, event.GetEventType() == "task.failed", event.GetPayload().GetFields()["error"] != nil, event.GetEventType())
+		}
+	})
+}
