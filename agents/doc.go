@@ -22,7 +22,7 @@
 // long. A heartbeat leaves an agent draining; an agent that wants to come back registers.
 //
 // Time in which the server could not hear anybody is no silence: the server may have been stopped or frozen, or the database
-// may have been away. The sweep notices this by the gaps between its runs (hearing.go), so silence counts from the end of
+// may have been away. The sweep notices this by the gaps between its runs (silence.go), so silence counts from the end of
 // the last gap at the earliest. Drain timeouts are deadlines and keep running during a gap.
 //
 // If an agent that counts as dead sends a heartbeat, it was not dead: the heartbeat revives it with the record it had, as

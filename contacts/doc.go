@@ -4,9 +4,9 @@
 //
 // # Model
 //
-//	SetContacts ──> code ──> ProveContact ──> the name is looked at (looks)
+//	SetContacts ──> code ──> ProveContact ──> the name is looked at (due_names.go)
 //	look: what presses the name ──> due (when.go) ──> calls and posts, in one transaction (record.go)
-//	post: take up ──> send (send.go) ──> it arrived, or later, or never (outcome.go)
+//	post: take up ──> send (send.go) ──> it arrived, or later, or never (post.go)
 //
 // A contact is an address, a secret of the person. A call is a question of a sender of which the name was told: the first time a minute after it
 // was sent, then nine minutes and 59 minutes after the first time. A post is what is to be sent to one contact.

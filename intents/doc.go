@@ -54,7 +54,7 @@
 // under the lock.
 //
 // After a clock was ahead and is set back, heads lie ahead of the clock. The server counts each commit to such a head, and
-// logs one now and then (lead.go). Nothing waits until the clock reaches the head's time. While the server is stopped,
+// logs one now and then (head_time.go). Nothing waits until the clock reaches the head's time. While the server is stopped,
 // coordinators fall silent as they would otherwise: the rules depend only on stored times, so all replicas decide alike.
 // Nothing is lost by this: a coordinator gets its rights back with its next heartbeat, unless an agent with admin access has
 // replaced it in the meantime.

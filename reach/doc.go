@@ -9,13 +9,13 @@
 //
 //	defer reach.Hear(ctx, reach.Stream)()
 //
-// The server puts into that context which agent calls and how (hearing.go). Here keeps what is open on this replica (here.go). A webhook is
+// The server puts into that context which agent calls and how (hearing.go). Here keeps what is open on this replica (paths_of_this_replica.go). A webhook is
 // open or not by what is stored of its subscription, so the room of subscriptions is asked for it when reach is read.
 //
 // # Replicas
 //
 // Each replica writes its own open paths, when they open and close, all together and at most once a second; and, every five seconds, that it
-// lives itself (keep.go). Another replica counts these rows as long as their replica was seen in the last fifteen seconds. So the death of a
+// lives itself (paths_written.go). Another replica counts these rows as long as their replica was seen in the last fifteen seconds. So the death of a
 // replica takes its paths away by itself, and a clean end of a path is known within a second here and within a few elsewhere.
 //
 // # Cost

@@ -35,15 +35,15 @@
 // On both faces, steps 1 to 5 happen before the request is read. For gRPC, earlyRegistrar arranges that.
 //
 // An exchange (exchange.go) carries many calls on one stream. Each of them goes these steps, too; only who calls was found out when the stream
-// began (carrier.go).
+// began (exchange_carrier.go).
 //
 // # How much memory others can make the server use
 //
 // memory.go counts, per key and in total, two kinds of bytes: those of requests that have not arrived in full, and
 // those of answers that clients have not read. For gRPC, connection.go follows the frames of each connection, because
 // gRPC does not report what it holds. connections.go refuses the largest requests of an account that is over its
-// bounds, and everything that takes too long. For REST, the body's reader counts, and slowwriter.go sets a deadline
-// for each piece of an answer. public.go bounds the streams that need no key.
+// bounds, and everything that takes too long. For REST, the body's reader counts, and slow_clients.go sets a deadline
+// for each piece of an answer. streams_without_key.go bounds the streams that need no key.
 //
 // # Failure
 //

@@ -16,7 +16,7 @@ const (
 	// maxHeaderBytes bounds a request's first line and headers together.
 	maxHeaderBytes = 64 << 10
 	// idleTimeout ends kept-alive connections that nobody uses. A whole answer has no timeout, because event streams
-	// last; slowwriter.go bounds each write.
+	// last; slow_clients.go bounds each write.
 	idleTimeout = 2 * time.Minute
 	// maxStreamsPerHTTPConnection is how many requests one HTTP/2 connection may carry simultaneously, and
 	// unreadPerHTTPConnection is how many bytes of their bodies may wait unread.

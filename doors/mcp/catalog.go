@@ -40,7 +40,7 @@ func (e effect) annotations() *sdk.ToolAnnotations {
 const cursorProperty = `"cursor":{"type":"string","description":"cursor of an answer, to go on after it"}`
 
 // newTool makes a tool. properties is the inside of the schema's properties, in JSON; required names those that must be given. The
-// arguments are decoded into an A, whose fields are the properties. Arguments that stand for nothing count as left out (given.go).
+// arguments are decoded into an A, whose fields are the properties. Arguments that stand for nothing count as left out (tolerated_arguments.go).
 func newTool[A any](
 	does effect, name, description, properties string, required []string, call func(ctx context.Context, s *session, arguments A) (any, error),
 ) tool {

@@ -19,7 +19,7 @@
 //
 // # Handing over
 //
-// A wait for the inbox gives a message once, because a model pays for each turn (handed.go). The contract remembers what was given, so it
+// A wait for the inbox gives a message once, because a model pays for each turn (wait_for_inbox.go). The contract remembers what was given, so it
 // holds on every server and over a restart, and gives again what must be answered: the answer of the tool may be lost.
 //
 // # What a model sees

@@ -16,7 +16,7 @@ import (
 // mostHeard is how many resources one request to listen may name.
 const mostHeard = 20
 
-// updates are the resources whose changes a client hears of. Each is one Subscribe of the contract (followed.go).
+// updates are the resources whose changes a client hears of. Each is one Subscribe of the contract (resource_subscriptions.go).
 //
 // A client that reads slowly gets one update for all that happened meanwhile: what is kept for it is only which of its resources have
 // changed. While nothing happens, a resource costs its stream and no more; a goroutine tells the client as long as there is something

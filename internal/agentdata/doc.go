@@ -7,7 +7,7 @@
 // one cannot be forgotten, and a new secret is not exported by accident.
 //
 //	list --> export (export.go, row.go): one line of JSON for each row
-//	list --> survey (survey.go) --> erase (erase.go): the rooms' own functions, then rows (rows.go), then the index of search
+//	list --> survey (survey.go) --> erase (erase.go): the rooms' own functions, then rows (erase_rows.go), then the index of search
 //
 // # What holds
 //

@@ -58,7 +58,7 @@
 //   - Write runs at READ COMMITTED on PostgreSQL, and one at a time on SQLite. Lock, then read, then decide.
 //   - A Write that came first gets its connection first. Reads and writes have separate pools, so many readers cannot delay
 //     the writers.
-//   - Callers' reads come in turn (line.go): the keys in turn, and within a key its agents. At most 10,000 of one key wait for ReadFor, and
+//   - Callers' reads come in turn (turns_of_reads.go): the keys in turn, and within a key its agents. At most 10,000 of one key wait for ReadFor, and
 //     40,000 in all; for ReadHeavy these are 64 and 256. Further ones are refused. What the server reads once for many callers has turns
 //     of its own, as a key has. A key that has not had its turn in this round comes before those that had, and none has more than half of the
 //     line's connections. On SQLite a read that may look at much gives way between its portions (Tx.GiveWay).

@@ -79,7 +79,7 @@
 //
 // # What a commit leaves to do
 //
-// A cause may have effects on many intents or many rows. Its transaction leaves these as rows of pending work (work.go), and the
+// A cause may have effects on many intents or many rows. Its transaction leaves these as rows of pending work (pending_work.go), and the
 // room above does the work. Readers decide by the cause and do not wait for it. So eviction (eviction.go) only moves a channel's
 // floor and notes that there is something to remove.
 package writing
