@@ -77,7 +77,7 @@ func TestOpeningsAndJoiningsAreStored(t *testing.T) {
 	})
 }
 
-// Who joined a channel that shows its history only from joining on does not see more of it once the channel is opened to all.
+// With the history from_join, a member sees nothing from before it joined, also after the channel is opened to all.
 func TestAnOpeningShowsMembersNothingFromBeforeTheyJoined(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		id := h.create(t, "alice", &createRequest{

@@ -84,7 +84,7 @@ func TestAQuestionIsPutOff(t *testing.T) {
 	})
 }
 
-// What an agent says by a disposition ends its question, unless the agent has yet to act.
+// A disposition ends an agent's question, unless it says that the agent will still act.
 func TestWhichDispositionsEndAQuestion(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		for word, ends := range map[string]bool{

@@ -232,7 +232,7 @@ func TestAFailedWriteIsMadeUpFor(t *testing.T) {
 	})
 }
 
-// What a model saw is noted although a write failed meanwhile.
+// A failed write does not lose which messages a model saw: the next write stores them.
 func TestWhatSurfacedOutlivesAFailedWrite(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		here, there := h.first(), h.last()

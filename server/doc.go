@@ -35,7 +35,7 @@
 // On both faces, steps 1 to 5 happen before the request is read. For gRPC, earlyRegistrar arranges that.
 //
 // An exchange (exchange.go) carries many calls on one stream. Each of them goes these steps, too; only who calls was found out when the stream
-// began (exchange_carrier.go).
+// began (exchange_identity.go).
 //
 // # How much memory others can make the server use
 //

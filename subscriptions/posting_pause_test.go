@@ -102,7 +102,7 @@ func TestARedriveStoresThatThereIsSomethingToPost(t *testing.T) {
 	}
 }
 
-// What pauses with a key are the webhooks that were made with it and still post.
+// A key that ends pauses the webhooks that were made with it and still post, and nothing else.
 func TestWhatPausesWithAKeyPosts(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		endpoint := newHook(t, nil)

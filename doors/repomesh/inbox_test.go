@@ -33,8 +33,8 @@ func (g *gone) MarkInboxRead(
 	return &openintentv1.MarkInboxReadResponse{}, nil
 }
 
-// What has expired or was deleted since the inbox was listed keeps nothing else from being read. What the list shows as expired, and what is
-// the server's own, is not even tried.
+// A message that expired or was deleted after the list does not stop the others from being marked. The door does not try messages that the
+// list shows as expired, nor entries of the log.
 func TestWhatCannotBeReadKeepsNothingElseUnread(t *testing.T) {
 	var events []*event
 	for _, id := range []string{"a", "b", "c", "d"} {

@@ -32,7 +32,7 @@ func (u *under) SendMessage(_ context.Context, r *openintentv1.SendMessageReques
 	return &openintentv1.Message{}, nil
 }
 
-// What an agent says under somebody's request answers it, if it is for that agent or for nobody else. Under its own request it says something more.
+// A message under somebody else's request is the answer if it names that agent or nobody. Under the sender's own request it is a plain message.
 func TestWhatIsSaidUnderARequest(t *testing.T) {
 	for _, c := range []struct {
 		sender, to string

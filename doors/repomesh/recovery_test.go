@@ -41,7 +41,7 @@ func (w *atWork) task(at int) *openintentv1.Task {
 	}
 }
 
-// Who recovers gives all of its tasks back, on whichever page they are, and nobody else's.
+// A recovery gives back the agent's own tasks of every page, and no other agent's.
 func TestAllTasksOfOneAgentAreGivenBack(t *testing.T) {
 	s, did := ann(), &recovery{}
 	s.intent, s.caller.Tasks = "mesh", &atWork{agents: []string{"ann", "ben", "ben", "ann", "ann"}}

@@ -219,7 +219,7 @@ func TestNoticesThatCouldNotBeSent(t *testing.T) {
 	s.outcome <- nil
 }
 
-// What is told before the stop is sent, also if the stop is all that the sender sees.
+// A notice that is pending at the stop is sent, whichever of the two the sender sees first.
 func TestAStopForgetsNoNotice(t *testing.T) {
 	for range 20 { // whoever sees both at a time takes either
 		s, n := onStage(t)

@@ -149,7 +149,7 @@ func TestWhoSeesWhatWaits(t *testing.T) {
 	})
 }
 
-// Who administers an intent probes those that take part in it, and not whomever somebody writes to there.
+// An intent's administrator may probe its participants. An agent is none because somebody writes to it there.
 func TestAMessageToAnAgentLetsNobodyProbeIt(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		_, err := h.agents.RegisterAgent(as("bob", nil), &openintentv1.RegisterAgentRequest{AgentId: proto.String("bob")})

@@ -12,7 +12,7 @@ import (
 	"openintent/subscriptions/record"
 )
 
-// What a digest sums up is not handed over, so its senders are not told that it was. What comes with it in full is.
+// Only the messages that a digest has in full count as handed over to their senders. Those that it sums up do not.
 func TestADigestHandsOverOnlyWhatComesInFull(t *testing.T) {
 	summed := reading.Entry{Position: 1, Message: new(message.Message), Attention: &attention.Judgement{Verdict: attention.Verdict{
 		Directedness: openintentv1.Directedness_DIRECTEDNESS_AMBIENT,
