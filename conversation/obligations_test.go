@@ -341,6 +341,11 @@ func TestAnAuthorHasSoManyOpenObligations(t *testing.T) {
 			IntentId: h.intent, Name: "new", To: draft.To, MessageType: &request, Obligation: draft.GetObligation(),
 		})
 		faulttest.Require(t, err, fault.Quota, "TOO_MANY_OBLIGATIONS")
+		there, err := h.channels.ListChannels(asOperator(), &openintentv1.ListChannelsRequest{IntentId: h.intent})
+		require.NoError(t, err)
+		for _, channel := range there.GetChannels() {
+			require.NotEqual(t, "new", channel.GetName(), "a refused message makes no channel")
+		}
 		_, err = h.talk.SendMessage(as("carol"), draft)
 		require.NoError(t, err, "others have their own")
 		_, err = h.discharge(as("alice"), last)
@@ -379,7 +384,7 @@ func TestAReturnGoesToTheFirstHoldersOfARole(t *testing.T) {
 
 func TestBothSidesListTheirObligationsInPages(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
-		h.hire(t, "bob")
+		h.hire(t, "alice", "bob")
 		var all []string
 		for i := range 5 {
 			to := []string{"bob", "role:worker"}[i%2]
@@ -401,7 +406,7 @@ func TestBothSidesListTheirObligationsInPages(t *testing.T) {
 		}
 		require.Equal(t, all, listed("bob", openintentv1.ObligationSide_OBLIGATION_SIDE_OWES))
 		require.Len(t, listed("alice", openintentv1.ObligationSide_OBLIGATION_SIDE_OWED), 6)
-		require.Empty(t, listed("alice", openintentv1.ObligationSide_OBLIGATION_SIDE_OWES))
+		require.Empty(t, listed("alice", openintentv1.ObligationSide_OBLIGATION_SIDE_OWES), "nobody owes itself, whatever its role")
 		require.Len(t, listed("eric", 0), 1)
 	})
 }

@@ -66,6 +66,12 @@ func TestReactionsAreThereOnceAndToldOnce(t *testing.T) {
 			require.Equal(t, step.expected, all, "step %d", i)
 			require.Equal(t, step.annotations, h.rows(t, "annotations"), "step %d", i)
 		}
+		response, err := h.conversation.AddReaction(as("bob"), &openintentv1.AddReactionRequest{
+			ChannelId: id, MessageId: m.GetId(), Signal: "working", Note: ptr("again"), Eta: ptr("in 5 minutes"),
+		})
+		require.NoError(t, err)
+		require.Equal(t, "in 5 minutes", response.GetReactions()[1].GetEta(), "another time is a change")
+		require.Equal(t, 6, h.rows(t, "annotations"))
 	})
 }
 

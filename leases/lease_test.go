@@ -289,6 +289,16 @@ func TestWhoLeavesGetsNoLease(t *testing.T) {
 		requireReason(t, err, fault.Conflict, "AGENT_LEAVING")
 		_, err = h.renew("ann", lease.GetId(), 60)
 		require.NoError(t, err, "an agent that drains finishes what it has begun")
+		_, err = h.agents.UpdateAgentStatus(as("ann"), &openintentv1.UpdateAgentStatusRequest{
+			AgentId: "ann", Status: openintentv1.AgentStatus_AGENT_STATUS_DEAD,
+		})
+		require.NoError(t, err)
+		_, err = h.AcquireLease(as("ann"), h.acquiring("lexer"))
+		requireReason(t, err, fault.Conflict, "AGENT_LEAVING")
+		_, err = h.agents.DeregisterAgent(as("ann"), &openintentv1.DeregisterAgentRequest{AgentId: "ann"})
+		require.NoError(t, err)
+		_, err = h.AcquireLease(as("ann"), h.acquiring("lexer"))
+		requireReason(t, err, fault.Conflict, "AGENT_LEAVING")
 	})
 }
 

@@ -264,7 +264,7 @@ func (h *house) try(t *testing.T, agent, scope string, place int64) (lease *Leas
 	}, place, true)
 }
 
-func TestAWaitEndsWithItsTimeAndItsCaller(t *testing.T) {
+func TestAWaitEndsWithItsTimeItsCallerAndItsIntent(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		h.hold(t, "ann", "parser")
 		got := <-h.awaitIn(t, as("bob"), h.rooms, "bob", "parser", 1)
@@ -273,6 +273,12 @@ func TestAWaitEndsWithItsTimeAndItsCaller(t *testing.T) {
 		ended := h.awaitIn(t, ctx, h.rooms, "bob", "parser", 600)
 		cancel()
 		require.ErrorIs(t, (<-ended).err, context.Canceled)
+		require.Zero(t, h.waiting(t))
+
+		over := h.await(t, h.rooms, "bob", "parser")
+		h.setStatus(t, openintentv1.IntentStatus_INTENT_STATUS_COMPLETED)
+		require.Eventually(t, func() bool { return len(over) > 0 }, patience, time.Millisecond)
+		requireReason(t, (<-over).err, fault.Conflict, "INTENT_ENDED")
 		require.Zero(t, h.waiting(t))
 	})
 }

@@ -8,8 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"openintent/channels"
+	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/internal/fault"
 	"openintent/internal/fault/faulttest"
+	"openintent/messaging/message"
+	"openintent/messaging/obligation"
+	"openintent/messaging/writing"
 )
 
 func TestARepeatGetsTheFirstConversation(t *testing.T) {
@@ -152,5 +157,48 @@ func TestOneBatchHoldsPlainMessagesAndOthers(t *testing.T) {
 		require.Equal(t, []string{"", "", "one", "", "two", ""}, subjects)
 		require.Equal(t, 2, h.rows(t, "messages", "conversation IS NOT NULL"))
 		require.Equal(t, 2, h.rows(t, "idempotency_keys", "conversation IS NOT NULL"))
+	})
+}
+
+// What a batch has stored counts for its drafts that come later: a channel that was made for a name, a document's content, and the open
+// obligations of an author.
+func TestABatchDecidesByWhatItHasStored(t *testing.T) {
+	eachFaultyEngine(t, func(t *testing.T, h *house, f *faults) {
+		id := h.open(t)
+		waiting, release := f.hold()
+		defer release()
+		h.submit(t, id, "alice", "first")
+		<-waiting
+		together := func(count int, change func(d *writing.Draft)) (stored []*submitted) {
+			for range count {
+				d := h.draftFor(t, id, "alice", "said")
+				change(d)
+				stored = append(stored, h.enqueue(t, d))
+			}
+			return stored
+		}
+		named := together(2, func(d *writing.Draft) { d.Name, d.Channel, d.ChannelID = "new", channels.Key{}, "" })
+		documents := together(2, func(d *writing.Draft) {
+			require.NoError(t, d.SetConversation(publishing(id, "state", "", ptr(""))))
+		})
+		owed := together(obligation.MaxOpen+1, func(d *writing.Draft) {
+			d.MessageType, d.Target = message.TypeRequest, "bob"
+			require.NoError(t, d.SetConversation(&sendRequest{Obligation: &openintentv1.Obligation{}}))
+		})
+		release()
+		outcomes := func(stored []*submitted) (out []writing.Outcome) {
+			for i, s := range stored {
+				out = append(out, <-s.done)
+				if i < len(stored)-1 {
+					require.NoError(t, out[i].Err)
+				}
+			}
+			return out
+		}
+		made := outcomes(named)
+		require.NoError(t, made[1].Err)
+		require.Equal(t, made[0].Message.ChannelID, made[1].Message.ChannelID)
+		faulttest.Require(t, outcomes(documents)[1].Err, fault.PreconditionFailed, "DOCUMENT_CHANGED")
+		faulttest.Require(t, outcomes(owed)[obligation.MaxOpen].Err, fault.Quota, "TOO_MANY_OBLIGATIONS")
 	})
 }

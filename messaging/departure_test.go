@@ -136,6 +136,8 @@ func TestDepartureCountsBeforeItsWorkIsDone(t *testing.T) {
 			faulttest.Require(t, err, fault.Conflict, "MESSAGE_EXPIRED")
 			_, err = h.tryRead(as("bob"), s.asked, s.open.GetId())
 			faulttest.Require(t, err, fault.Conflict, "MESSAGE_EXPIRED")
+			_, err = h.messaging.SendMessage(as("bob"), under(s.asked, s.open.GetId(), "late"))
+			faulttest.RequireBadField(t, err, "parent_id")
 			require.False(t, h.sees(t, "bob", s.open))
 			require.True(t, h.sees(t, "alice", s.open))
 		}
@@ -203,6 +205,27 @@ func TestDepartureIsToldOfAfterTheDeadline(t *testing.T) {
 		h.interrupted(t, f)
 		h.clock.Advance(time.Minute)
 		h.sweep(t)
+		require.Equal(t, expired, h.get(t, id, request.GetId()).GetStatus())
+		require.Equal(t, 1, h.departures(t, id, "bob"))
+		require.Zero(t, h.rows(t, "open_requests", "1 = 1"))
+	})
+}
+
+// After a step of the clock back, a departure has the time of what it ends, which is ahead of the clock. A request whose time runs out
+// between the two was open when its addressee left, so its channel is told.
+func TestADepartureAheadOfTheClockIsToldOf(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id, start := h.open(t), h.clock.Now()
+		h.register(t, "bob", "")
+		h.clock.Set(start.Add(time.Hour))
+		h.say(t, "alice", id, "in the future")
+		h.clock.Set(start.Add(time.Second))
+		request := h.send(t, "alice", &sendRequest{
+			ChannelId: id, To: ptr("bob"), MessageType: ptr(openintentv1.MessageType_MESSAGE_TYPE_REQUEST),
+			Payload: content("?"), ExpiresAt: h.in(30 * time.Second),
+		})
+		h.clock.Advance(time.Second)
+		h.deregister(t, "bob")
 		require.Equal(t, expired, h.get(t, id, request.GetId()).GetStatus())
 		require.Equal(t, 1, h.departures(t, id, "bob"))
 		require.Zero(t, h.rows(t, "open_requests", "1 = 1"))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/internal/caller"
 	"openintent/internal/fault"
 	"openintent/internal/fault/faulttest"
 	"openintent/messaging/writing"
@@ -61,6 +62,10 @@ func TestADocumentOutlivesWhatEvictsOthers(t *testing.T) {
 		h.removeEvicted(t, id)
 		require.False(t, h.exists(t, second))
 		require.True(t, h.exists(t, third))
+		another := caller.NewContext(t.Context(), caller.Caller{Agent: "alice", KeyID: "another", KeyRoles: []string{caller.AnyRole}})
+		_, err := h.messaging.SendMessage(another, publishing(id, "state", "fourth", nil))
+		require.NoError(t, err)
+		require.Zero(t, h.rows(t, "documents", "made_by_key = 'another'"), "the key that began a document holds it")
 		h.deleteChannel(t, id)
 		h.sweep(t)
 		require.Zero(t, h.rows(t, "documents", "1 = 1"))

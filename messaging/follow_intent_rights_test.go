@@ -25,6 +25,24 @@ func TestLosingAccessEndsAnIntentsStreamAtOnce(t *testing.T) {
 	})
 }
 
+// A stream ends when its caller's access runs out, though nothing is stored then.
+func TestAccessThatRunsOutEndsAStream(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		id := h.open(t)
+		_, err := h.intents.SetAccessControl(asOperator(), &openintentv1.SetAccessControlRequest{
+			IntentId: h.channel(t, id).GetIntentId(), DefaultPolicy: openintentv1.AccessPolicy_ACCESS_POLICY_CLOSED,
+			Entries: []*openintentv1.AccessEntryInput{{
+				PrincipalId: "bob", Permission: openintentv1.Permission_PERMISSION_READ, ExpiresAt: h.in(20 * time.Millisecond),
+			}},
+		})
+		require.NoError(t, err)
+		ofIntent, ofChannel := h.followIntent(t, "bob", id), h.follow(t, "bob", id, nil)
+		h.clock.Advance(20 * time.Millisecond)
+		faulttest.Require(t, ofIntent.end(t), fault.Denied, "FORBIDDEN")
+		faulttest.Require(t, ofChannel.end(t), fault.Denied, "FORBIDDEN")
+	})
+}
+
 // A client that takes its time gets nothing any more once it may not, though it was read before.
 func TestRightsInAnIntentAreThoseOfTheDelivery(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {

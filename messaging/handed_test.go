@@ -104,8 +104,12 @@ func TestWhatTheAgentHasInHandIsNotDue(t *testing.T) {
 		later := question()
 		h.dispose(t, "b", later, Disposition{Word: "deferred", Until: h.clock.Now().Add(time.Hour)})
 		declined, queued := question(), question()
-		h.react(t, "b", declined, "declined")
-		h.react(t, "b", queued, "queued")
+		h.react(t, "b", declined, "declined", true)
+		h.react(t, "b", queued, "queued", true)
+		takenBack := question()
+		h.react(t, "b", takenBack, "declined", true)
+		require.False(t, due(takenBack))
+		h.react(t, "b", takenBack, "declined", false)
 		surfaced := question()
 		_, err := h.trySurface(as("b"), "b", surfaced.GetId())
 		require.NoError(t, err)
@@ -121,6 +125,7 @@ func TestWhatTheAgentHasInHandIsNotDue(t *testing.T) {
 		}
 		require.False(t, due(declined))
 		require.True(t, due(queued))
+		require.True(t, due(takenBack), "the signal was taken away")
 		require.True(t, due(surfaced))
 		require.False(t, due(answered))
 		require.False(t, due(later), "it is put off for an hour")
@@ -151,11 +156,11 @@ func TestWhoHandsOver(t *testing.T) {
 }
 
 // react sets a signal of an agent on a message.
-func (h *house) react(t require.TestingT, agent string, m *wireMessage, signal string) {
+func (h *house) react(t require.TestingT, agent string, m *wireMessage, signal string, present bool) {
 	by, err := caller.Known(as(agent))
 	require.NoError(t, err)
 	require.NoError(t, h.messaging.HoldMessage(as(agent), by, agent, m.GetChannelId(), m.GetId(), message.Current, func(s *Sighting) error {
-		one := reaction.Reaction{Agent: agent, Signal: signal, Present: true, Position: s.Message.Position, CreatedAt: s.Tx.Now(), Changes: 1}
+		one := reaction.Reaction{Agent: agent, Signal: signal, Present: present, Position: s.Message.Position, CreatedAt: s.Tx.Now(), Changes: 1}
 		return one.Store(s.Tx, s.Message)
 	}))
 }

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
 	"openintent/internal/database"
 	"openintent/messaging/wake"
 )
@@ -76,6 +78,66 @@ func TestWaitsForOneInboxShareAWatch(t *testing.T) {
 		require.False(t, h.listensFor(wake.AgentTopic("b")))
 		require.False(t, h.listensFor(wake.FeedTopic(h.key(t, channelID).IntentNo)))
 	})
+}
+
+// beginsToWait begins a call that waits for b's inbox.
+func (h *house) beginsToWait(ctx context.Context, req *inboxRequest) <-chan waitedFor {
+	req.AgentId, req.WaitSeconds = "b", ptr(600.0)
+	done := make(chan waitedFor, 1)
+	go func() {
+		page, err := h.tryInbox(ctx, req)
+		done <- waitedFor{page, err}
+	}()
+	return done
+}
+
+// Calls that wait for different pages of one inbox get each its own.
+func TestWaitsForOneInboxGetTheirOwn(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channelID, other := h.open(t), h.open(t)
+		wait := func(ctx context.Context, req *inboxRequest, others int) <-chan waitedFor {
+			done := h.beginsToWait(ctx, req)
+			eventually(t, func() bool { return h.waits("b") == others+1 && h.settled("b") }, "it does not wait")
+			return done
+		}
+		narrow := wait(caller.NewContext(context.Background(), caller.Caller{
+			Agent: "b", KeyID: "narrow", KeyAgents: []string{"b"}, Scope: caller.NewScope(nil, []string{other}),
+		}), &inboxRequest{}, 0)
+		must := wait(as("b"), &inboxRequest{Policy: []openintentv1.ResponsePolicy{mustRespond}}, 1)
+		plain := wait(as("b"), &inboxRequest{}, 2)
+		judged := wait(as("b"), &inboxRequest{Include: []string{"attention"}}, 3)
+		told := h.send(t, "a", &sendRequest{ChannelId: channelID, To: ptr("b")}).GetId()
+		for done, attention := range map[<-chan waitedFor]bool{plain: false, judged: true} {
+			eventually(t, func() bool { return len(done) > 0 }, "the wait has not ended")
+			page := (<-done).page
+			require.Equal(t, []string{told}, idsIn(page))
+			require.Equal(t, attention, page.GetItems()[0].GetAttention() != nil)
+		}
+		h.clock.Advance(time.Second)
+		asked := h.asks(t, "a", other, "b").GetId()
+		require.Equal(t, []string{asked}, received(t, narrow), "its key is for one channel")
+		require.Equal(t, []string{asked}, received(t, must))
+
+		since := h.in(0)
+		require.Equal(t, []string{told, asked}, h.handOver(t, "b", told, asked))
+		unhanded := wait(as("b"), &inboxRequest{Unhanded: true}, 0)
+		require.Equal(t, []string{told, asked}, received(t, h.beginsToWait(as("b"), &inboxRequest{})))
+		require.Equal(t, []string{told, asked}, received(t, h.beginsToWait(as("b"), &inboxRequest{Unhanded: true, HandedSince: since})))
+		further := h.asks(t, "a", other, "b").GetId()
+		require.Equal(t, []string{further}, received(t, unhanded))
+	})
+}
+
+// What is to be handed over again ends a wait, although nobody is woken by it.
+func TestAWaitGetsWhatIsHandedOverAgain(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		asked := h.asks(t, "a", h.open(t), "b").GetId()
+		h.handOver(t, "b", asked)
+		done := h.beginsToWait(as("b"), &inboxRequest{Unhanded: true})
+		eventually(t, func() bool { return h.waits("b") == 1 && h.settled("b") }, "it does not wait")
+		h.clock.Advance(handOverAgain + time.Second)
+		require.Equal(t, []string{asked}, received(t, done))
+	}, restless)
 }
 
 // A further wait for an inbox takes at most 2 KB beside its goroutine, however many intents reach the agent.

@@ -97,6 +97,39 @@ func (h *house) offeredRows(t require.TestingT) (agents []string) {
 	return agents
 }
 
+// What must be answered is unheard until it was handed over: by its own offer or, if it is for everyone, by the mark of its channel.
+func TestWhatWasHandedOverIsHeard(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		channelID := h.open(t)
+		h.say(t, "b", channelID, "b takes part")
+		asked := h.asks(t, "a", channelID, "b")
+		first, second := h.say(t, "a", channelID, "@b, the first"), h.say(t, "a", channelID, "@b, the second")
+		by, err := caller.Known(as("b"))
+		require.NoError(t, err)
+		requireUnheard := func(count int, oldest *wireMessage) {
+			h.flushOffers(t)
+			unheard, at, err := h.messaging.Unheard(as("b"), by, "b")
+			require.NoError(t, err)
+			require.Equal(t, count, unheard)
+			require.Equal(t, oldest.GetCreatedAt().AsTime(), at)
+		}
+		requireUnheard(3, asked)
+		for _, step := range []struct {
+			got, oldest *wireMessage
+			left        int
+		}{{first, asked, 2}, {asked, second, 1}} {
+			_, err := h.tryGet(as("b"), channelID, step.got.GetId())
+			require.NoError(t, err)
+			requireUnheard(step.left, step.oldest)
+		}
+		h.list(t, "b", &listRequest{ChannelId: channelID})
+		h.flushOffers(t)
+		unheard, _, err := h.messaging.Unheard(as("b"), by, "b")
+		require.NoError(t, err)
+		require.Zero(t, unheard)
+	})
+}
+
 // What is said to everyone costs one mark for each recipient, which only moves forward.
 func TestMarksMoveForward(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {

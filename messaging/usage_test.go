@@ -56,6 +56,7 @@ func TestAFullIntentTakesOnlyAnswers(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		h.bound(t, 20_000)
 		id, other := h.open(t), h.open(t)
+		audited := h.create(t, &createRequest{Options: &optionsInput{Audit: ptr(true)}})
 		intentID := h.channel(t, id).GetIntentId()
 		asked, err := h.messaging.SendMessage(as("alice"), &sendRequest{
 			ChannelId: id, MessageType: ptr(request), To: ptr("mallory"), Payload: content("?"),
@@ -63,6 +64,7 @@ func TestAFullIntentTakesOnlyAnswers(t *testing.T) {
 		require.NoError(t, err)
 		h.countAgain(t)
 		require.InDelta(t, 19, h.fillUp(t, "mallory", id), 1)
+		require.InDelta(t, 9, h.fillUp(t, "mallory", audited), 1, "each message has a copy in the log")
 
 		_, err = h.intents.AppendEvent(as("mallory"), &openintentv1.AppendEventRequest{
 			IntentId: intentID, EventType: "comment", Payload: kilobyte(),
