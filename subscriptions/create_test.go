@@ -20,7 +20,8 @@ func TestCreateDescribesWhatItMade(t *testing.T) {
 		expires := timestamppb.New(h.clock.Now().Add(time.Hour))
 		made := h.subscribe(t, "bob", &createInput{
 			Name: ptr("mine"), ChannelId: &channel, EventTypes: []string{"channel_message"}, MessageType: ptr(notify),
-			AcknowledgeSeconds: ptr(int32(7)), MaxAttempts: ptr(int32(3)), ExpiresAt: expires,
+			AcknowledgeSeconds: ptr(int32(7)), MaxAttempts: ptr(int32(3)), ExpiresAt: expires, CorrelationId: ptr("c-1"),
+			DigestSeconds: ptr(int32(60)), MaxChars: ptr(int32(500)), Compose: ptr(true),
 		})
 		require.True(t, strings.HasPrefix(made.GetId(), "sub_"))
 		require.Equal(t, "mine", made.GetName())
@@ -29,6 +30,8 @@ func TestCreateDescribesWhatItMade(t *testing.T) {
 		require.Nil(t, made.IntentId)
 		require.Equal(t, []string{"channel_message"}, made.GetEventTypes())
 		require.Equal(t, notify, made.GetMessageType())
+		require.Equal(t, "c-1", made.GetCorrelationId())
+		require.Equal(t, []any{true, int32(60), int32(500)}, []any{made.GetCompose(), made.GetDigestSeconds(), made.GetMaxChars()})
 		require.True(t, made.GetActive())
 		require.Equal(t, int32(7), made.GetAcknowledgeSeconds())
 		require.Equal(t, int32(3), made.GetMaxAttempts())
@@ -178,20 +181,28 @@ func TestSubscriptionsAreTheirAgents(t *testing.T) {
 		require.Equal(t, []string{"bob a"}, h.listed(t, "bob", &openintentv1.ListSubscriptionsRequest{IntentId: &intent}))
 		require.Equal(t, []string{"ann c", "bob a", "bob b"}, h.listed(t, "", &openintentv1.ListSubscriptionsRequest{}))
 		require.Equal(t, []string{"ann c"}, h.listed(t, "", &openintentv1.ListSubscriptionsRequest{SubscriberId: ptr("ann")}))
+		require.Equal(t, []string{"bob a"}, h.listed(t, "", &openintentv1.ListSubscriptionsRequest{IntentId: &intent}))
 		_, err := h.subscriptions.ListSubscriptions(as("eve"), &openintentv1.ListSubscriptionsRequest{SubscriberId: ptr("bob")})
 		faulttest.Require(t, err, fault.Denied, "SENDER_MISMATCH")
 	})
 }
 
+// listed lists subscriptions by pages of one.
 func (h *house) listed(t *testing.T, agent string, req *openintentv1.ListSubscriptionsRequest) (names []string) {
 	ctx := asOperator()
 	if agent != "" {
 		ctx = as(agent)
 	}
-	response, err := h.subscriptions.ListSubscriptions(ctx, req)
-	require.NoError(t, err)
-	for _, sub := range response.GetSubscriptions() {
-		names = append(names, sub.GetSubscriberId()+" "+sub.GetName())
+	req.Limit = ptr(int32(1))
+	for pages := 0; ; pages++ {
+		require.Less(t, pages, 100)
+		response, err := h.subscriptions.ListSubscriptions(ctx, req)
+		require.NoError(t, err)
+		for _, sub := range response.GetSubscriptions() {
+			names = append(names, sub.GetSubscriberId()+" "+sub.GetName())
+		}
+		if req.Cursor = response.NextCursor; req.Cursor == nil {
+			return names
+		}
 	}
-	return names
 }
