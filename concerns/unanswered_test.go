@@ -146,6 +146,21 @@ func TestAShortAskIsAConcernOnceItHasTimedOut(t *testing.T) {
 	})
 }
 
+// A request that nobody can answer any more concerns nobody, also before the sweep has ended it.
+func TestARequestOnAChannelThatLapsedIsForgotten(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		channel := h.newChannel(t, "alice", &openintentv1.CreateChannelRequest{
+			IntentId: h.intent, Name: "brief", Options: &openintentv1.ChannelOptions{TtlSeconds: pointer(int64(900))},
+		})
+		h.ask(t, "alice", "bob", 0, on(channel))
+		h.clock.Advance(11 * time.Minute)
+		h.only(t, as("alice"), isUnanswered)
+		h.clock.Advance(4 * time.Minute)
+		h.none(t, as("alice"), isUnanswered)
+		h.none(t, asOperator(), isUnanswered)
+	})
+}
+
 // What timed out concerns its asker as long as it can still be read.
 func TestARequestThatTimedOutAndWasEvictedIsForgotten(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {

@@ -10,6 +10,7 @@ import (
 
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/internal/fault"
 	"openintent/internal/fault/faulttest"
 )
@@ -136,6 +137,26 @@ func TestAnAgentsSubscriptionsAreBounded(t *testing.T) {
 		_, err = h.subscriptions.DeleteSubscription(as("bob"), &openintentv1.DeleteSubscriptionRequest{SubscriptionId: last.GetId()})
 		require.NoError(t, err)
 		h.subscribe(t, "bob", &createInput{})
+	})
+}
+
+// A subscription that is moved to a URL posts there alone, and what went wrong before is forgotten.
+func TestAMovedWebhookBeginsAnew(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		sub := h.subscribe(t, "bob", &createInput{UseEndpoint: ptr(true)})
+		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
+			return tx.Pipeline(database.Statement{SQL: "UPDATE subscriptions SET last_error = 'The endpoint answered 503.'"})
+		}))
+		move := func(url string) (*openintentv1.Subscription, error) {
+			return h.subscriptions.UpdateSubscription(as("bob"), &openintentv1.UpdateSubscriptionRequest{SubscriptionId: sub.GetId(), WebhookUrl: &url})
+		}
+		_, err := move("http://127.0.0.1/in")
+		faulttest.RequireBadField(t, err, "webhook_url")
+		moved, err := move("https://hooks.example.com/in")
+		require.NoError(t, err)
+		require.Equal(t, "https://hooks.example.com/in", moved.GetWebhookUrl())
+		require.False(t, moved.GetUseEndpoint())
+		require.Nil(t, moved.LastError)
 	})
 }
 
