@@ -1,6 +1,7 @@
 package concerns
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -59,6 +60,12 @@ func TestABrake(t *testing.T) {
 		for _, other := range []string{"ann", "carol"} {
 			h.none(t, as(other), isBrake)
 		}
+		ofChannel := func(agent, id string) context.Context {
+			return asCaller(caller.Caller{Agent: agent, Scope: caller.NewScope(nil, []string{id})})
+		}
+		h.only(t, ofChannel("dora", channel), isBrake)
+		h.none(t, ofChannel("dora", h.channel), isBrake)
+		h.none(t, ofChannel("alice", channel), isBrake)
 		h.clock.Set(began.Add(time.Minute))
 		require.Equal(t, one.GetId(), h.only(t, as("alice"), isBrake).GetId())
 		_, err = h.talk.LiftBrake(as("dora"), &openintentv1.LiftBrakeRequest{ChannelId: channel})
@@ -119,5 +126,9 @@ func TestABrakeInAThreadOfOthers(t *testing.T) {
 		require.Empty(t, words(one))
 		require.NotContains(t, one.GetSummary(), root.GetId())
 		require.Equal(t, root.GetId(), h.only(t, as("ann"), isBrake).GetMessageId())
+		h.ring(t, channel, nil)
+		found := h.of(t, asCaller(caller.Caller{Agent: "alice", Human: true}), isBrake)
+		require.Len(t, found, 2)
+		require.Empty(t, words(found[1]), "who is not on the channel lifts none there")
 	})
 }

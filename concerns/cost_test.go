@@ -23,7 +23,7 @@ func (h *house) copies(t *testing.T, of *sent, count int) {
 		return database.Statement{
 			SQL: fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)"+
 				" INSERT INTO messages (intent_no, position, ordinal, id, created_at, expires_at, ended_at, "+columns+")"+
-				" SELECT intent_no, %[2]d + i, %[2]d + i, 'copy-%[2]d-' || i, created_at + i, %[3]s, "+columns+
+				" SELECT intent_no, %[2]d + i, %[2]d + i, 'copy-%[2]d-' || intent_no || '-' || i, created_at + i, %[3]s, "+columns+
 				" FROM messages, n WHERE id = ?", count, offset, ended),
 			Args: []any{of.GetId()},
 		}
@@ -32,7 +32,8 @@ func (h *house) copies(t *testing.T, of *sent, count int) {
 		return tx.Pipeline(
 			copied(1_000_000, "NULL, NULL"), copied(2_000_000, "created_at + i + 30000000, created_at + i + 30000000"), copied(3_000_000, "NULL, NULL"),
 			database.Statement{SQL: "INSERT INTO open_requests (intent_no, position, channel_no, target, created_at, expires_at)" +
-				" SELECT intent_no, position, channel_no, target, created_at, expires_at FROM messages WHERE id LIKE 'copy-1000000-%'"},
+				" SELECT intent_no, position, channel_no, target, created_at, expires_at FROM messages WHERE id LIKE 'copy-1000000-%'" +
+				" AND intent_no = (SELECT intent_no FROM messages WHERE id = ?)", Args: []any{of.GetId()}},
 			database.Statement{SQL: "ANALYZE"},
 		)
 	}))

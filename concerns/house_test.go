@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -235,6 +236,16 @@ func (h *house) claim(t *testing.T, by string, of *sent) int64 {
 	claimed, err := h.deeds.ClaimMessage(as(by), &openintentv1.ClaimMessageRequest{ChannelId: of.GetChannelId(), MessageId: of.GetId()})
 	require.NoError(t, err)
 	return claimed.GetFence()
+}
+
+// shut closes a channel, as the operator.
+func (h *house) shut(t *testing.T, channel string) {
+	t.Helper()
+	_, err := h.channels.UpdateChannel(asOperator(), &openintentv1.UpdateChannelRequest{
+		Channel:    &openintentv1.Channel{Id: channel, Status: openintentv1.ChannelStatus_CHANNEL_STATUS_CLOSED},
+		UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"status"}},
+	})
+	require.NoError(t, err)
 }
 
 // expire stores what time has decided.

@@ -117,6 +117,8 @@ func TestWhoWasToldOfAnObligation(t *testing.T) {
 			require.Equal(t, form.GetIntentId() == h.intent, len(h.all(t, asOperator(), form, 100)) > 0)
 			require.Equal(t, form.GetIntentId() == h.intent, len(h.all(t, as("carla"), form, 100)) > 0)
 		}
+		h.clock.Advance(30 * 24 * time.Hour)
+		h.only(t, as("carla"), isObligation) // though it is silent
 		_, err := h.deeds.DischargeObligation(asOperator(), &openintentv1.DischargeObligationRequest{ChannelId: private, MessageId: owed.GetId()})
 		require.NoError(t, err)
 		h.none(t, as("carla"), isObligation)

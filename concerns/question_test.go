@@ -84,6 +84,28 @@ func TestAQuestionIsPutOff(t *testing.T) {
 	})
 }
 
+// What an agent did last with a question counts, and a signal that it took back does not.
+func TestWhatAnAgentDidLastWithAQuestionCounts(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		asked := h.ask(t, "alice", "bob", time.Hour)
+		h.dispose(t, "bob", asked, "ignored", 0)
+		h.none(t, as("bob"), isQuestion)
+		h.react(t, "bob", asked, "working")
+		h.only(t, as("bob"), isQuestion)
+		h.clock.Advance(time.Millisecond)
+		h.dispose(t, "bob", asked, "failed", 0)
+		h.none(t, as("bob"), isQuestion)
+
+		other := h.ask(t, "alice", "bob", time.Hour)
+		h.react(t, "bob", other, "done")
+		h.none(t, as("bob"), isQuestion)
+		h.clock.Advance(time.Millisecond)
+		_, err := h.deeds.RemoveReaction(as("bob"), &openintentv1.RemoveReactionRequest{ChannelId: h.channel, MessageId: other.GetId(), Signal: "done"})
+		require.NoError(t, err)
+		require.Equal(t, other.GetId(), h.only(t, as("bob"), isQuestion).GetMessageId())
+	})
+}
+
 // A disposition ends an agent's question, unless it says that the agent will still act.
 func TestWhichDispositionsEndAQuestion(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {

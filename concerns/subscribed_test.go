@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/internal/caller"
@@ -67,6 +68,14 @@ func TestASubscriptionWithDeadLetters(t *testing.T) {
 		require.NoError(t, err)
 		h.none(t, as("bob"), isDeadLetters)
 		h.none(t, asOperator(), isDeadLetters)
+
+		ends := h.subscribe(t, "bob", &openintentv1.CreateSubscriptionRequest{
+			Name: pointer("ends"), ExpiresAt: timestamppb.New(h.clock.Now().Add(time.Hour)),
+		})
+		h.die(t, 1, ends)
+		require.Equal(t, []string{"REDRIVE", "DROP"}, words(h.only(t, as("bob"), isDeadLetters)))
+		h.clock.Advance(time.Hour)
+		require.Equal(t, []string{"DROP"}, words(h.only(t, as("bob"), isDeadLetters)), "what has ended delivers nothing more")
 	})
 }
 
@@ -143,6 +152,23 @@ func TestAWebhookThatTakesNothing(t *testing.T) {
 		for _, who := range []string{"bob", "alice"} {
 			h.none(t, as(who), isWebhook)
 		}
+		h.none(t, asOperator(), isWebhook)
+
+		ends := h.subscribe(t, "bob", &openintentv1.CreateSubscriptionRequest{
+			Name: pointer("ends"), ExpiresAt: timestamppb.New(h.clock.Now().Add(time.Hour)),
+		})
+		for _, failing := range []*openintentv1.Subscription{sub, ends} {
+			h.fail(t, failing, pointer("The endpoint answered 503."))
+		}
+		h.wait(t, ends)
+		h.clock.Advance(6 * time.Minute)
+		require.Len(t, h.of(t, as("bob"), isWebhook), 2)
+		h.clock.Advance(time.Hour)
+		require.Equal(t, sub.GetId(), h.only(t, as("bob"), isWebhook).GetSubscriptionId(), "what has expired posts nothing more")
+		h.register(t, "bob", "")
+		_, err := h.agents.DeregisterAgent(as("bob"), &openintentv1.DeregisterAgentRequest{AgentId: "bob"})
+		require.NoError(t, err)
+		h.none(t, as("bob"), isWebhook)
 		h.none(t, asOperator(), isWebhook)
 	})
 }

@@ -87,11 +87,18 @@ func TestWhatTakesARequestUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachHouse(t, func(t *testing.T, h *house) {
 				h.register(t, "bob", "")
-				asked := h.ask(t, "alice", "bob", 0)
+				asked := h.ask(t, "alice", "bob", 20*time.Minute)
 				h.clock.Advance(11 * time.Minute)
 				h.only(t, as("alice"), isUnanswered)
 				take(t, h, asked)
 				h.clock.Advance(time.Second)
+				h.none(t, as("alice"), isUnanswered)
+				h.none(t, asOperator(), isUnanswered)
+				if name == "a claim" {
+					return // it ends before the request does
+				}
+				h.clock.Advance(10 * time.Minute) // the request's time is over
+				h.expire(t)
 				h.none(t, as("alice"), isUnanswered)
 				h.none(t, asOperator(), isUnanswered)
 			})
@@ -129,6 +136,45 @@ func TestAShortAskIsAConcernOnceItHasTimedOut(t *testing.T) {
 		h.clock.Advance(time.Second)
 		h.expire(t)
 		require.Equal(t, []string{"WITHDRAW"}, words(h.only(t, as("alice"), isUnanswered)))
+		h.shut(t, h.channel)
+		require.Empty(t, words(h.only(t, as("alice"), isUnanswered)), "on a closed channel nothing is deleted")
+		_, err := h.intents.SetIntentStatus(as("alice"), &openintentv1.SetIntentStatusRequest{
+			IntentId: h.intent, Status: openintentv1.IntentStatus_INTENT_STATUS_COMPLETED, ExpectedVersion: pointer(int64(1)),
+		})
+		require.NoError(t, err)
+		h.none(t, as("alice"), isUnanswered)
+	})
+}
+
+// A request that nobody can answer any more concerns nobody, also before the sweep has ended it.
+func TestARequestOnAChannelThatLapsedIsForgotten(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		channel := h.newChannel(t, "alice", &openintentv1.CreateChannelRequest{
+			IntentId: h.intent, Name: "brief", Options: &openintentv1.ChannelOptions{TtlSeconds: pointer(int64(900))},
+		})
+		h.ask(t, "alice", "bob", 0, on(channel))
+		h.clock.Advance(11 * time.Minute)
+		h.only(t, as("alice"), isUnanswered)
+		h.clock.Advance(4 * time.Minute)
+		h.none(t, as("alice"), isUnanswered)
+		h.none(t, asOperator(), isUnanswered)
+	})
+}
+
+// What timed out concerns its asker as long as it can still be read.
+func TestARequestThatTimedOutAndWasEvictedIsForgotten(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		channel := h.newChannel(t, "alice", &openintentv1.CreateChannelRequest{
+			IntentId: h.intent, Name: "short", Options: &openintentv1.ChannelOptions{MaxMessages: pointer(int64(1))},
+		})
+		h.ask(t, "alice", "bob", 30*time.Second, on(channel))
+		h.clock.Advance(30 * time.Second)
+		h.expire(t)
+		h.only(t, as("alice"), isUnanswered)
+		_, err := h.talk.SendMessage(as("carol"), &sendForm{ChannelId: channel})
+		require.NoError(t, err)
+		h.none(t, as("alice"), isUnanswered)
+		h.none(t, asOperator(), isUnanswered)
 	})
 }
 

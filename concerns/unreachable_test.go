@@ -31,6 +31,8 @@ func TestARequestToSomebodyWhoCannotHear(t *testing.T) {
 		for _, other := range []string{"bob", "carol"} {
 			h.none(t, as(other), isUnreachable)
 		}
+		h.react(t, "alice", asked, "unclear")
+		h.only(t, as("alice"), isUnreachable)
 		closed := h.listen("bob")
 		h.none(t, as("alice"), isUnreachable)
 		h.none(t, asOperator(), isUnreachable)
@@ -63,6 +65,7 @@ func TestWhatIsHeardNonetheless(t *testing.T) {
 		"it reacted":  func(t *testing.T, h *house, asked *sent) { h.react(t, "bob", asked, "seen") },
 		"it answered": func(t *testing.T, h *house, asked *sent) { h.reply(t, "bob", asked) },
 		"it claimed":  func(t *testing.T, h *house, asked *sent) { h.claim(t, "bob", asked) },
+		"it spoke":    func(t *testing.T, h *house, asked *sent) { h.dispose(t, "bob", asked, "deferred", time.Hour) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachHouse(t, func(t *testing.T, h *house) {
@@ -85,6 +88,8 @@ func TestWhatNeedsNoWayToHear(t *testing.T) {
 		h.ask(t, "alice", "bob", 0, func(f *sendForm) { f.Policy = openintentv1.ResponsePolicy_RESPONSE_POLICY_MAY_RESPOND.Enum() })
 		h.none(t, as("alice"), isUnreachable)
 		h.none(t, asOperator(), isUnreachable)
+		h.ask(t, "alice", "bob", 0, func(f *sendForm) { f.Policy = openintentv1.ResponsePolicy_RESPONSE_POLICY_MUST_RESPOND.Enum() })
+		h.only(t, as("alice"), isUnreachable)
 	})
 }
 
@@ -133,5 +138,22 @@ func TestWhoInvites(t *testing.T) {
 		require.Nil(t, one.MessageId)
 		require.Nil(t, one.AgentId)
 		require.Empty(t, words(h.only(t, asCaller(caller.Caller{Agent: "alice", ReadOnly: true}), isUnreachable)))
+	})
+}
+
+// Open requests of several intents come in the order in which they were sent, and all of them, however many each intent has.
+func TestManyRequestsOfSeveralIntents(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.register(t, "bob", "")
+		asked := []*sent{h.ask(t, "alice", "bob", 0)}
+		for range 2 {
+			asked = append(asked, h.ask(t, "alice", "bob", 0, on(h.newChannelIn(t, "alice", h.newIntent(t, "alice")))))
+		}
+		for i, one := range asked {
+			h.copies(t, one, 50+70*i)
+		}
+		all := h.all(t, asOperator(), &listed{Kind: isUnreachable}, 100)
+		require.Equal(t, 3+50+120+190, len(all)) // not Len, which would show them all
+		requireSame(t, all, h.all(t, as("alice"), &listed{Kind: isUnreachable}, 100))
 	})
 }

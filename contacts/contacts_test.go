@@ -286,6 +286,8 @@ func TestOnlyThePersonHasItsContacts(t *testing.T) {
 			requireReason(t, "NOT_AGENT_OWNER", err)
 		}
 		require.Len(t, h.listed(), 1)
+		_, err := h.SetContacts(as("guest-gus"), &openintentv1.SetContactsRequest{AgentId: "guest-gus"})
+		requireReason(t, "INVALID_FIELD", err)
 		found, err := h.ListContacts(as("operator"), &openintentv1.ListContactsRequest{AgentId: "maria"})
 		require.NoError(t, err)
 		require.Len(t, found.GetContacts(), 1)
@@ -295,10 +297,12 @@ func TestOnlyThePersonHasItsContacts(t *testing.T) {
 // A key sets so many contacts, whatever names it acts under.
 func TestAKeysContactsAreBounded(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
-		for i := range maxOfKey {
+		for i := range maxOfKey - 1 {
 			h.insertContact(fmt.Sprintf("agent%d", i), "key-maria")
 		}
-		_, err := h.set(h.to(toWebhook, "/one-too-many"))
+		listed, err := h.set(h.to(toWebhook, "/the-last"))
+		require.NoError(t, err)
+		_, err = h.set(keep(listed.GetContacts()[0]), h.to(toWebhook, "/one-too-many"))
 		requireReason(t, "TOO_MANY_CONTACTS", err)
 	})
 }

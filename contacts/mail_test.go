@@ -2,6 +2,7 @@ package contacts
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"strings"
@@ -112,6 +113,7 @@ func TestAPointerComesByMail(t *testing.T) {
 		require.Contains(t, mails[0], "From: <openintent@example.com>")
 		require.Contains(t, mails[0], "Subject: A question waits for you")
 		require.Contains(t, mails[0], "Auto-Submitted: auto-generated")
+		require.Contains(t, mails[0], "Message-ID: <"+listed.GetContacts()[0].GetContactId()+"_", "mailboxes know a repeat by it")
 		unfolded := strings.ReplaceAll(strings.ReplaceAll(mails[0], "=\n", ""), "\n", " ")
 		require.Contains(t, unfolded, "alice waits for an answer of maria")
 		require.Contains(t, unfolded, "https://openintent.example/console/messages/"+id)
@@ -128,6 +130,16 @@ func TestAPointerComesByMail(t *testing.T) {
 		h.passes(50 * time.Minute)
 		require.Equal(t, "The mail relay could not take the mail now.", h.listed()[0].GetLastProblem())
 	})
+}
+
+// A mail that the stop of the server cut off says nothing of its contact.
+func TestAMailThatAStopCutsOffIsPutOff(t *testing.T) {
+	relay, err := NewRelay("smtp://"+newSink(t).address, "openintent@example.com")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	require.True(t, relay.send(ctx, "maria@example.com", "1", codeWords("maria", "12345678")).Delivered)
+	cancel()
+	require.True(t, relay.send(ctx, "maria@example.com", "1", codeWords("maria", "12345678")).PutOff)
 }
 
 // A relay that is not on this machine must encrypt: otherwise codes and passwords would pass in plain text.

@@ -10,6 +10,7 @@ import (
 
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/internal/database"
+	"openintent/internal/webhooks"
 )
 
 // insertContact stores a contact that no call has made.
@@ -119,10 +120,14 @@ func TestAContactThatFailsForADayIsSwitchedOff(t *testing.T) {
 		h.standIn.answer(http.StatusBadRequest)
 		require.Len(t, h.passes(aMinute), 1)
 		require.Empty(t, h.passes(0))
-		tries := 0
+		tries, ids := 0, make(map[string]bool)
 		for range 25 {
-			tries += len(h.passes(20 * time.Second))
+			for _, post := range h.passes(20 * time.Second) {
+				tries++
+				ids[post.header.Get("Webhook-Id")] = true
+			}
 		}
+		require.Len(t, ids, 1, "a repeat is known by its id")
 		require.GreaterOrEqual(t, tries, 4)
 		require.LessOrEqual(t, tries, 10)
 		shown := h.listed()[0]
@@ -143,8 +148,52 @@ func TestAContactThatFailsForADayIsSwitchedOff(t *testing.T) {
 		shown = h.prove(made.GetContactId(), codeIn(t, h.standIn.take()[0].body))
 		require.Equal(t, on, shown.GetState())
 		require.Nil(t, shown.GetFailingSince())
+		require.Nil(t, shown.LastProblem)
 		h.works()
 		require.NotEmpty(t, h.standIn.take())
+	})
+}
+
+// A post that nobody has tried says nothing of its contact, and comes later. One that nobody could send for ten minutes is not sent.
+func TestAPostThatWasPutOffComesLater(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.proved()
+		h.ask("alice")
+		h.clock.Advance(aMinute)
+		require.NoError(t, h.Sweep(t.Context()))
+		due, err := h.due(t.Context())
+		require.NoError(t, err)
+		require.Len(t, due, 1)
+		require.NoError(t, h.conclude(t.Context(), due[0], webhooks.Result{PutOff: true, RetryAfter: time.Minute, Problem: "It is left alone."}))
+		require.Nil(t, h.listed()[0].GetFailingSince())
+		require.Nil(t, h.listed()[0].LastProblem)
+		require.Empty(t, h.passes(59*time.Second))
+		due[0].madeAt = h.clock.Now().Add(-keptFor)
+		to, err := h.receiver(t.Context(), due[0])
+		require.NoError(t, err)
+		require.NotNil(t, to)
+		due[0].madeAt = due[0].madeAt.Add(-time.Microsecond)
+		to, err = h.receiver(t.Context(), due[0])
+		require.NoError(t, err)
+		require.Nil(t, to)
+		require.Len(t, h.passes(time.Second), 1)
+	})
+}
+
+// A call is stored in the place of its sender's former one, with all that it has.
+func TestACallTakesThePlaceOfTheFormerOne(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		at := h.clock.Now().Truncate(time.Microsecond).UTC()
+		for _, c := range []*call{
+			{sender: "alice", intentNo: 1, position: 2, sentAt: at, beganAt: at, step: 1},
+			{sender: "alice", intentNo: 3, position: 4, sentAt: at.Add(time.Hour), stranger: true, beganAt: at.Add(2 * time.Hour), step: 2},
+		} {
+			known := make(map[string]*call)
+			require.NoError(t, h.DB.Write(t.Context(), func(tx *database.Tx) error {
+				return tx.Pipeline(c.storing("maria"), readCalls("maria", known))
+			}))
+			require.Equal(t, map[string]*call{"alice": c}, known)
+		}
 	})
 }
 
@@ -172,6 +221,7 @@ func TestWhatIsGoneIsSwitchedOff(t *testing.T) {
 		require.Equal(t, off, h.listed()[0].GetState())
 		require.Empty(t, h.passes(time.Hour))
 		require.Zero(t, h.rows("contact_looks"), "nobody looks any more")
+		require.Zero(t, h.rows("contact_calls"), "a contact that is proved later is told of what presses then")
 	})
 }
 

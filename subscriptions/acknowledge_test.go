@@ -325,7 +325,8 @@ func TestTheWindowLeavesTheRestInTheLog(t *testing.T) {
 
 func TestEndedSubscriptionsDeliverNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
-		channel := h.open(t, h.intent(t), "talk")
+		intent := h.intent(t)
+		channel := h.open(t, intent, "talk")
 		h.register(t, "bob", "")
 		sub := h.subscribe(t, "bob", &createInput{MaxAttempts: ptr(int32(1))})
 		h.send(t, "ann", channel, "bob", "one")
@@ -343,7 +344,11 @@ func TestEndedSubscriptionsDeliverNothing(t *testing.T) {
 		h.sweep(t)
 		require.Equal(t, 1, h.rows(t, "subscription_deliveries", "1 = 1"), "the dead letter can still be read")
 		require.Zero(t, h.rows(t, "subscription_positions", "1 = 1"))
-		require.Len(t, h.deadLetters(t, sub), 1)
+		h.admit(t, intent, "ann")
+		letters := h.deadLetters(t, sub)
+		require.Len(t, letters, 1)
+		require.Nil(t, letters[0].GetDelivery().GetMessage(), "the agent may not see it any more")
+		require.Equal(t, intent, letters[0].GetDelivery().GetIntentId())
 		h.register(t, "bob", "")
 		_, err = h.tryFetch(as("bob"), sub, 1)
 		faulttest.Require(t, err, fault.Conflict, "SUBSCRIPTION_ENDED")

@@ -10,6 +10,7 @@ import (
 
 	openintentv1 "openintent/gen/openintent/v1"
 	"openintent/internal/caller"
+	"openintent/internal/database"
 	"openintent/internal/fault"
 	"openintent/internal/fault/faulttest"
 )
@@ -20,7 +21,8 @@ func TestCreateDescribesWhatItMade(t *testing.T) {
 		expires := timestamppb.New(h.clock.Now().Add(time.Hour))
 		made := h.subscribe(t, "bob", &createInput{
 			Name: ptr("mine"), ChannelId: &channel, EventTypes: []string{"channel_message"}, MessageType: ptr(notify),
-			AcknowledgeSeconds: ptr(int32(7)), MaxAttempts: ptr(int32(3)), ExpiresAt: expires,
+			AcknowledgeSeconds: ptr(int32(7)), MaxAttempts: ptr(int32(3)), ExpiresAt: expires, CorrelationId: ptr("c-1"),
+			DigestSeconds: ptr(int32(60)), MaxChars: ptr(int32(500)), Compose: ptr(true),
 		})
 		require.True(t, strings.HasPrefix(made.GetId(), "sub_"))
 		require.Equal(t, "mine", made.GetName())
@@ -29,6 +31,8 @@ func TestCreateDescribesWhatItMade(t *testing.T) {
 		require.Nil(t, made.IntentId)
 		require.Equal(t, []string{"channel_message"}, made.GetEventTypes())
 		require.Equal(t, notify, made.GetMessageType())
+		require.Equal(t, "c-1", made.GetCorrelationId())
+		require.Equal(t, []any{true, int32(60), int32(500)}, []any{made.GetCompose(), made.GetDigestSeconds(), made.GetMaxChars()})
 		require.True(t, made.GetActive())
 		require.Equal(t, int32(7), made.GetAcknowledgeSeconds())
 		require.Equal(t, int32(3), made.GetMaxAttempts())
@@ -136,6 +140,26 @@ func TestAnAgentsSubscriptionsAreBounded(t *testing.T) {
 	})
 }
 
+// A subscription that is moved to a URL posts there alone, and what went wrong before is forgotten.
+func TestAMovedWebhookBeginsAnew(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		sub := h.subscribe(t, "bob", &createInput{UseEndpoint: ptr(true)})
+		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
+			return tx.Pipeline(database.Statement{SQL: "UPDATE subscriptions SET last_error = 'The endpoint answered 503.'"})
+		}))
+		move := func(url string) (*openintentv1.Subscription, error) {
+			return h.subscriptions.UpdateSubscription(as("bob"), &openintentv1.UpdateSubscriptionRequest{SubscriptionId: sub.GetId(), WebhookUrl: &url})
+		}
+		_, err := move("http://127.0.0.1/in")
+		faulttest.RequireBadField(t, err, "webhook_url")
+		moved, err := move("https://hooks.example.com/in")
+		require.NoError(t, err)
+		require.Equal(t, "https://hooks.example.com/in", moved.GetWebhookUrl())
+		require.False(t, moved.GetUseEndpoint())
+		require.Nil(t, moved.LastError)
+	})
+}
+
 // Only the subscriber and the operator can learn that a subscription exists, whatever they call.
 func TestSubscriptionsAreTheirAgents(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
@@ -178,20 +202,28 @@ func TestSubscriptionsAreTheirAgents(t *testing.T) {
 		require.Equal(t, []string{"bob a"}, h.listed(t, "bob", &openintentv1.ListSubscriptionsRequest{IntentId: &intent}))
 		require.Equal(t, []string{"ann c", "bob a", "bob b"}, h.listed(t, "", &openintentv1.ListSubscriptionsRequest{}))
 		require.Equal(t, []string{"ann c"}, h.listed(t, "", &openintentv1.ListSubscriptionsRequest{SubscriberId: ptr("ann")}))
+		require.Equal(t, []string{"bob a"}, h.listed(t, "", &openintentv1.ListSubscriptionsRequest{IntentId: &intent}))
 		_, err := h.subscriptions.ListSubscriptions(as("eve"), &openintentv1.ListSubscriptionsRequest{SubscriberId: ptr("bob")})
 		faulttest.Require(t, err, fault.Denied, "SENDER_MISMATCH")
 	})
 }
 
+// listed lists subscriptions by pages of one.
 func (h *house) listed(t *testing.T, agent string, req *openintentv1.ListSubscriptionsRequest) (names []string) {
 	ctx := asOperator()
 	if agent != "" {
 		ctx = as(agent)
 	}
-	response, err := h.subscriptions.ListSubscriptions(ctx, req)
-	require.NoError(t, err)
-	for _, sub := range response.GetSubscriptions() {
-		names = append(names, sub.GetSubscriberId()+" "+sub.GetName())
+	req.Limit = ptr(int32(1))
+	for pages := 0; ; pages++ {
+		require.Less(t, pages, 100)
+		response, err := h.subscriptions.ListSubscriptions(ctx, req)
+		require.NoError(t, err)
+		for _, sub := range response.GetSubscriptions() {
+			names = append(names, sub.GetSubscriberId()+" "+sub.GetName())
+		}
+		if req.Cursor = response.NextCursor; req.Cursor == nil {
+			return names
+		}
 	}
-	return names
 }
