@@ -192,6 +192,11 @@ func TestTheSweepTakesGuestsOfEndedInvitesOffTheList(t *testing.T) {
 		h.clock.Advance(8 * 24 * time.Hour)
 		require.NoError(t, h.Sweep(t.Context()))
 		require.Empty(t, h.members(t))
+		require.NoError(t, h.db.Read(t.Context(), func(tx *database.Tx) error {
+			ended, err := keys.EndedInvites(tx, 1)
+			require.Empty(t, ended, "invites that are swept take no place from others in the next sweep")
+			return err
+		}))
 	})
 }
 

@@ -171,6 +171,15 @@ func TestALinkLeadsToTheNextPage(t *testing.T) {
 	require.Equal(t, []string{`</v1/channels/c/messages?kind=k&since=t1>; rel="next"`}, got.header.Values("Link"))
 	got = r.call(t, "GET", "/v1/channels/c/messages?kind=k", "")
 	require.Equal(t, []string{`</v1/channels/c/messages?kind=k&since=1970-01-01T00%3A00%3A00Z>; rel="first"`}, got.header.Values("Link"))
+
+	// Beside the newest messages that it found, it has both links.
+	r.gives(listMessages, &openintentv1.ListMessagesResponse{
+		Messages: []*openintentv1.Message{{Id: "m1"}}, NextSince: proto.String("m1"), Bounded: true,
+	})
+	require.Equal(t, []string{
+		`</v1/channels/c/messages?kind=k&since=m1>; rel="next"`,
+		`</v1/channels/c/messages?kind=k&since=1970-01-01T00%3A00%3A00Z>; rel="first"`,
+	}, r.call(t, "GET", "/v1/channels/c/messages?kind=k", "").header.Values("Link"))
 }
 
 // A cursor and an offset are not given together.

@@ -70,6 +70,33 @@ func TestEveryMethodReadsOrWrites(t *testing.T) {
 	require.ElementsMatch(t, reading, found)
 }
 
+// What lasts as long as its client likes ends when the server stops: every stream, every call whose request says how long it may wait, and
+// those that wait without saying so. What may tell its caller of messages is a path to that agent.
+func TestWhatLastsAndWhatHears(t *testing.T) {
+	methods, err := listMethods()
+	require.NoError(t, err)
+	var alone, hearing []string
+	for fullMethod, called := range methods {
+		found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(strings.ReplaceAll(fullMethod[1:], "/", ".")))
+		require.NoError(t, err)
+		described := found.(protoreflect.MethodDescriptor)
+		switch lasts := described.IsStreamingServer() || described.IsStreamingClient() || called.patience != nil; {
+		case lasts:
+			require.True(t, called.waits, called.name)
+		case called.waits:
+			alone = append(alone, called.name)
+		}
+		if called.hears {
+			hearing = append(hearing, called.name)
+		}
+	}
+	require.ElementsMatch(t, []string{"MessageService/Ask", "MessageService/AskAll", "ReachService/ProbeAgent"}, alone)
+	require.ElementsMatch(t, []string{
+		"MessageService/AwaitResponses", "MessageService/Subscribe", "MessageService/GetInbox", "SubscriptionService/StreamDeliveries",
+		"SubscriptionService/FetchDeliveries",
+	}, hearing)
+}
+
 func TestEveryServedMethodHasAPolicy(t *testing.T) {
 	server := grpc.NewServer()
 	db := databasetest.Open(t, database.Config{URL: "sqlite::memory:"})

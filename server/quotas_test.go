@@ -17,6 +17,9 @@ func TestACallerWithoutAKeyHasOneQuota(t *testing.T) {
 	require.Error(t, known.of("ann").Take(1))
 	require.NoError(t, known.of("bob").Take(1))
 	require.Nil(t, newQuotas(caller.Rates{}).of("ann"), "nothing is bounded")
+	for _, one := range []caller.Rates{{MessagesPerSecond: 1}, {BytesPerSecond: 1}, {RowsPerSecond: 1}, {StoredBytesPerSecond: 1}} {
+		require.Equal(t, one, newQuotas(one).of("ann").Rates())
+	}
 }
 
 // What cannot make anything grow is not refused because its key has stored much.

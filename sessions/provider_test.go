@@ -13,11 +13,11 @@ import (
 
 var errAway = errors.New("away")
 
-// await stores a session of somebody who has come back from a provider.
-func (h *house) await(t *testing.T, refresh string) Handed {
+// await stores a session of somebody who has come back from a provider, with a browser that had these cookies before.
+func (h *house) await(t *testing.T, refresh string, before ...string) Handed {
 	t.Helper()
 	token := Token{Issuer: "https://id.example", Subject: "p", Agents: []string{"paula"}, Until: h.clock.Now().Add(time.Hour)}
-	made, err := h.first().Await(context.Background(), Holder{KeyID: "token", Human: true}, token, refresh, nil)
+	made, err := h.first().Await(context.Background(), Holder{KeyID: "token", Human: true}, token, refresh, before)
 	require.NoError(t, err)
 	return made
 }
@@ -58,6 +58,8 @@ func TestACodeWorksOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, loser, "another page was faster")
 		require.True(t, h.lasts(t, winner))
+		h.await(t, "", winner.Cookie)
+		require.False(t, h.lasts(t, winner), "the browser has a new session")
 
 		h.clock.Advance(codeFor)
 		require.Empty(t, h.takeOver(t, other).Secret, "the code is over")
@@ -89,8 +91,8 @@ func TestOneServerRenewsAtATime(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, stored.Token, late.Token, "who comes late gets what was said meanwhile")
 
-		_, err = h.first().Renew(context.Background(), stored, func(_ context.Context, refresh string) (Renewed, error) {
-			require.Equal(t, "second", refresh)
+		_, err = h.first().Renew(context.Background(), late, func(_ context.Context, refresh string) (Renewed, error) {
+			require.Equal(t, "second", refresh, "who came late can renew the session, too")
 			return Renewed{}, errAway
 		})
 		require.ErrorIs(t, err, errAway)

@@ -84,6 +84,9 @@ func TestASessionEndsWithTime(t *testing.T) {
 		require.Equal(t, []string{idOf(idle.Cookie), "nobody's"}, over)
 		h.clock.Advance(idleFor - 2*time.Minute) // 7 days after the beginning
 		require.False(t, h.lasts(t, used))
+		over, err = h.last().Over(context.Background(), []string{idOf(used.Cookie)})
+		require.NoError(t, err)
+		require.Equal(t, []string{idOf(used.Cookie)}, over, "a stream under it ends, too")
 
 		require.NoError(t, h.first().Sweep(context.Background()))
 		require.Zero(t, h.count(t, "console_sessions"))

@@ -153,11 +153,13 @@ var agentList = newAction("agent.list", "Who is there: status active, unhealthy,
 			}
 			states = states[:at+1]
 		}
-		if word, rest, both := strings.Cut(value(given.Cursor), ":"); both {
-			if at = max(slices.Index(agentStates, word), at); at >= len(states) {
+		if value(given.Cursor) != "" {
+			word, rest, both := strings.Cut(*given.Cursor, ":")
+			from := slices.Index(agentStates, word)
+			if !both || from < at || from >= len(states) {
 				return nil, fault.BadField("cursor", "is not of this list; leave it out to begin anew.")
 			}
-			cursor = rest
+			at, cursor = from, rest
 		}
 		return s.agents(ctx, states, at, cursor, limit)
 	}).by().anyone()

@@ -84,7 +84,8 @@ func TestWhatARegistrationAsksFor(t *testing.T) {
 	}
 }
 
-// The pages of a list together have each agent once, by its status: however many a page has, and where one status ends with a page.
+// The pages of a list together have each agent once, by its status: however many a page has, and where one status ends with a page. A cursor
+// that is not of the list is refused: a list that began anew would never end.
 func TestAgentsAreListedOnce(t *testing.T) {
 	r, s := &records{}, ann()
 	s.caller.Agents = r
@@ -116,5 +117,13 @@ func TestAgentsAreListedOnce(t *testing.T) {
 	for limit := 1; limit <= 7; limit++ {
 		require.Equal(t, all, list("", limit), limit)
 		require.Equal(t, all[:3], list("active", limit), limit)
+		require.Equal(t, all[3:5], list("draining", limit), limit)
+		require.Equal(t, all[5:], list("dead", limit), limit)
+	}
+	for cursor, status := range map[string]string{
+		"draining:": "active", "dead:1": "draining", "active:1": "draining", "unknown:1": "", "1": "", "active": "",
+	} {
+		_, err := agentList.run(t.Context(), s, []byte(`{"status":"`+status+`","cursor":"`+cursor+`"}`))
+		require.ErrorContains(t, err, "cursor", "%s of a list of %q", cursor, status)
 	}
 }
