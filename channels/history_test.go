@@ -90,10 +90,16 @@ func TestAnOpeningShowsMembersNothingFromBeforeTheyJoined(t *testing.T) {
 		_, err := h.addMembers(as("alice"), id, "later")
 		require.NoError(t, err)
 		h.message(t, id)
-		_, err = h.update(as("alice"), &channelMessage{Id: id, MemberPolicy: openintentv1.MemberPolicy_MEMBER_POLICY_INTENT}, "member_policy")
+		_, err = h.update(as("alice"), &channelMessage{Id: id, Members: []string{"later", "new", "first"}}, "members")
 		require.NoError(t, err)
 		rules := h.stored(t, id)
-		for agent, floor := range map[string]int64{"first": 0, "later": 3, "stranger": 4} {
+		for agent, floor := range map[string]int64{"first": 0, "later": 3, "new": 4} {
+			require.Equal(t, floor, rules.HistoryFloor(agent, time.Time{}), "%s: a new list changes nothing for those who stay", agent)
+		}
+		_, err = h.update(as("alice"), &channelMessage{Id: id, MemberPolicy: openintentv1.MemberPolicy_MEMBER_POLICY_INTENT}, "member_policy")
+		require.NoError(t, err)
+		rules = h.stored(t, id)
+		for agent, floor := range map[string]int64{"first": 0, "later": 3, "new": 4, "stranger": 4} {
 			require.Equal(t, floor, rules.HistoryFloor(agent, time.Time{}), agent)
 		}
 	})
