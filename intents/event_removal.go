@@ -29,6 +29,7 @@ const (
 type eventRemoval struct {
 	retention time.Duration // 0: events are kept for ever
 	piece     int
+	atOnce    int // intents at which one run looks
 	after     int64
 	restUntil time.Time
 }
@@ -69,7 +70,7 @@ func (s *Service) SweepEvents(ctx context.Context) error {
 		}
 		s.removal.after = no
 	}
-	if len(looked) == sweptIntents {
+	if len(looked) == s.removal.atOnce {
 		s.removal.after = looked[len(looked)-1]
 		return err
 	}
@@ -85,7 +86,7 @@ func (s *Service) findIntentsWithOldEvents(ctx context.Context, oldest time.Time
 				" AND e.sequence < h.last_sequence ORDER BY e.sequence LIMIT 1)" +
 				" FROM (SELECT intent_no, last_sequence FROM intent_heads WHERE intent_no > ? ORDER BY intent_no LIMIT ?) AS h" +
 				" ORDER BY h.intent_no",
-			Args: []any{s.removal.after, sweptIntents},
+			Args: []any{s.removal.after, s.removal.atOnce},
 			Scan: func(row database.Row) error {
 				var no int64
 				var createdAt *int64

@@ -129,6 +129,7 @@ func TestEventsStayUnlessARetentionIsSet(t *testing.T) {
 func TestTheSweepOfEventsComesToEachIntent(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		sweeper := h.keeping(2)
+		sweeper.removal.atOnce = 2
 		var ids []string
 		for range 3 {
 			id := h.newIntent(t).GetId()

@@ -86,7 +86,7 @@ func New(cfg Config) *Service {
 		db:            cfg.DB,
 		logger:        logger,
 		observeLead:   cfg.ObserveLead,
-		removal:       eventRemoval{retention: cfg.EventRetention, piece: removalPiece},
+		removal:       eventRemoval{retention: cfg.EventRetention, piece: removalPiece, atOnce: sweptIntents},
 		usage:         newUsage(cfg.DB, cfg.QuotaBytes, cmp.Or(cfg.Kept, keptUsages)),
 		stock:         newStock(cfg.DB, cfg.Stock, cmp.Or(cfg.Kept, keptUsages)),
 		defaultAccess: cmp.Or(cfg.DefaultAccess, PolicyOpen),
