@@ -75,6 +75,27 @@ func TestAPageOfAnInboxLooksAtSoManyMessages(t *testing.T) {
 		page = h.inbox(t, "c")
 		require.Equal(t, []string{fresh.GetId()}, idsIn(page))
 		require.False(t, page.GetBounded() || page.GetCountsBounded(), "all was looked at")
+
+		// A list of obligations leads on behind those that the agent does not owe, because it has asked its own role.
+		h.register(t, "b", "judge")
+		h.clock.Advance(time.Millisecond)
+		obliges := func(sender, to string) *openintentv1.Message {
+			return h.send(t, sender, &sendRequest{
+				ChannelId: id, To: &to, MessageType: ptr(request), Obligation: &openintentv1.Obligation{},
+			})
+		}
+		for range 5 {
+			obliges("b", "role:judge")
+		}
+		owed := obliges("a", "b")
+		list, err := h.messaging.ListObligations(as("b"), &openintentv1.ListObligationsRequest{AgentId: "b"})
+		require.NoError(t, err)
+		require.Empty(t, list.GetMessages())
+		require.NotNil(t, list.NextCursor)
+		list, err = h.messaging.ListObligations(as("b"), &openintentv1.ListObligationsRequest{AgentId: "b", Cursor: list.NextCursor})
+		require.NoError(t, err)
+		require.Equal(t, owed.GetId(), list.GetMessages()[0].GetId())
+		require.Nil(t, list.NextCursor)
 	}, lookingAt(5))
 }
 

@@ -60,7 +60,7 @@ func (r *inboxReader) listOwed(answer *openintentv1.ListObligationsResponse, aut
 	if err := r.Include(rows); err != nil {
 		return err
 	}
-	end, more := inboxPlace{}, len(rows) == owedLookedAt
+	end, more := inboxPlace{}, len(rows) == r.owedBound()
 	var shown []*message.Message
 	for i, m := range rows {
 		end = placeInInbox(m)
@@ -103,6 +103,9 @@ func (r *inboxReader) showsOwed(m *message.Message, authored bool) bool {
 	return viewer.Sees(m, message.ByID, l.Count.Floor, l.Now) && (authored || viewer.Receives(m))
 }
 
+// owedBound is how many obligations one page looks at.
+func (r *inboxReader) owedBound() int { return min(r.bound, owedLookedAt) }
+
 // obligations reads the requests with open obligations of one side after a place, without their content.
 func (r *inboxReader) obligations(authored bool, found *[]*message.Message) database.Statement {
 	condition, argument := "o.author = ?", any(r.agent)
@@ -117,7 +120,7 @@ func (r *inboxReader) obligations(authored bool, found *[]*message.Message) data
 			" ORDER BY o.opened_at, o.intent_no, o.position LIMIT ?) AS q" +
 			" JOIN messages m ON m.intent_no = q.intent_no AND m.position = q.position" +
 			" ORDER BY m.created_at, m.intent_no, m.position",
-		Args: message.ViewedBy(r.agent, argument, after.createdAt, after.intentNo, after.position, owedLookedAt),
+		Args: message.ViewedBy(r.agent, argument, after.createdAt, after.intentNo, after.position, r.owedBound()),
 		Scan: func(row database.Row) error {
 			m, err := message.ScanFacts(row)
 			*found = append(*found, m)
