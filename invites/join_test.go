@@ -17,6 +17,7 @@ import (
 	"openintent/internal/database"
 	"openintent/internal/database/databasetest"
 	"openintent/internal/fault"
+	"openintent/internal/fault/faulttest"
 	"openintent/keys"
 	"openintent/tasks"
 )
@@ -160,6 +161,19 @@ func TestAnInviteThatIsTakenOverNeedsRoom(t *testing.T) {
 		require.Equal(t, "TOO_MANY_INVITES", fault.From(err).Reason)
 		_, err = h.UpdateInvite(alice("one"), &openintentv1.UpdateInviteRequest{ChannelId: h.channel, InviteId: first})
 		require.NoError(t, err, "it is its own already")
+	})
+}
+
+// Who manages a channel makes invites, and takes them over, no faster than its key may send.
+func TestInvitesCountAsMessages(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		used := caller.NewQuota(caller.Rates{BytesPerSecond: 1})
+		require.NoError(t, used.Take(1000))
+		ctx := caller.NewContext(t.Context(), caller.Caller{Agent: "alice", KeyID: "another", Quota: used})
+		_, err := h.CreateInvite(ctx, &openintentv1.CreateInviteRequest{ChannelId: h.channel})
+		faulttest.Require(t, err, fault.Quota, "QUOTA_EXCEEDED")
+		_, err = h.UpdateInvite(ctx, &openintentv1.UpdateInviteRequest{ChannelId: h.channel, InviteId: h.invite(t, "one").ID})
+		faulttest.Require(t, err, fault.Quota, "QUOTA_EXCEEDED")
 	})
 }
 

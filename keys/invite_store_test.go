@@ -183,6 +183,13 @@ func TestARevocationListsWhatPauses(t *testing.T) {
 			}))
 			slices.Sort(made[key])
 		}
+		require.NoError(t, h.write(t, func(tx *database.Tx) error {
+			_, _, err := IssueInvite(tx, InviteDraft{
+				Label: "x", Invite: Invite{ChannelID: "c", IntentNo: 1, By: "ann", ByKey: few}, ExpiresAt: h.clock.Now().Add(time.Minute),
+			}, under(few))
+			return err
+		}))
+		h.clock.Advance(time.Minute) // one that is over does not pause
 		require.Equal(t, made[few], h.revoke(t, few).GetPaused().GetInviteIds())
 		h.OnListing(func(_ *database.Tx, keyID string, limit int) ([]string, error) {
 			return slices.Repeat([]string{keyID}, min(limit, maxListed+7)), nil

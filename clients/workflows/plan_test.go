@@ -69,6 +69,10 @@ func TestCompareSaysWhatHasToChange(t *testing.T) {
 			Channel{Name: "a"}, open("a", func(ch *openintentv1.Channel) { ch.Options.ConversationBudget = pointer(int64(30)) }),
 			"~ channel a: conversation_budget 30 -> none", []string{"options.conversation_budget"},
 		},
+		"no brake on a crowd": {
+			Channel{Name: "a", ConversationBudget: pointer(int64(0))}, open("a", nil), "~ channel a: conversation_budget none -> 0",
+			[]string{"options.conversation_budget"},
+		},
 		"a budget": {
 			Channel{Name: "a", TurnBudget: noBrake}, open("a", nil), "~ channel a: turn_budget 20 -> 0", []string{"options.turn_budget"},
 		},

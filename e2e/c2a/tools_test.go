@@ -203,6 +203,10 @@ func TestEventsAreListed(t *testing.T) {
 		page := bob.Tool(t, "chat.list_events", object{"limit": 2})
 		require.Len(t, page["events"], 2)
 		require.Equal(t, []any{all.GetId()}, events(object{"cursor": page["nextCursor"]}))
+		last := s.message(t, "ann", "bob", "that", nil)
+		page = bob.Tool(t, "chat.list_events", object{"since": stored, "limit": 2}) // the question is not wanted and takes no place
+		require.Len(t, page["events"], 2)
+		require.Equal(t, []any{last.GetId()}, events(object{"cursor": page["nextCursor"]}))
 		require.Equal(t, "INVALID_FIELD", bob.Refused(t, "chat.list_events", object{"since": "yesterday"}))
 		require.Equal(t, "INVALID_FIELD", bob.Refused(t, "chat.list_events", object{"limit": 0}))
 	})

@@ -21,18 +21,26 @@ const testPatience = 20 * time.Second
 type stage struct {
 	sent    chan []string
 	outcome chan error
+	lost    chan error    // ends a connection that listens
+	over    chan struct{} // closed when the test has ended, and decides nothing any more
 
 	mutex     sync.Mutex
 	connected int
 	open      int
-	listening int // how many listeners the server counts; 0 means two
+	listening int   // how many listeners the server counts; 0 means two
+	away      error // why no further connection can be made
 }
 
-func newStage() *stage { return &stage{sent: make(chan []string), outcome: make(chan error)} }
+func newStage() *stage {
+	return &stage{sent: make(chan []string), outcome: make(chan error), lost: make(chan error), over: make(chan struct{})}
+}
 
 func (s *stage) connectNotices(context.Context) (noticeConnection, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
+	if s.away != nil {
+		return nil, s.away
+	}
 	s.connected++
 	s.open++
 	return stageConnection{s}, nil
@@ -57,16 +65,29 @@ func (c stageConnection) listeners(context.Context, string) (int, error) {
 }
 
 func (c stageConnection) receive(ctx context.Context) (string, error) {
-	<-ctx.Done()
-	return "", ctx.Err()
+	select {
+	case err := <-c.lost:
+		return "", err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }
 
 func (c stageConnection) send(_ context.Context, _ string, payloads []string) error {
 	if strings.HasSuffix(payloads[0], greeting) {
 		return nil
 	}
-	c.sent <- payloads
-	return <-c.outcome
+	select {
+	case c.sent <- payloads:
+	case <-c.over:
+		return nil
+	}
+	select {
+	case err := <-c.outcome:
+		return err
+	case <-c.over:
+		return nil
+	}
 }
 
 func (c stageConnection) close() {
@@ -91,7 +112,10 @@ func onStage(t *testing.T) (*stage, *Notifier) {
 	s := newStage()
 	n := newNotifier(s, NotifierConfig{Channel: "test", Heard: func([]string) {}, Unheard: func() {}})
 	n.Start()
-	t.Cleanup(n.Stop)
+	t.Cleanup(func() {
+		close(s.over)
+		n.Stop()
+	})
 	return s, n
 }
 
@@ -194,6 +218,7 @@ func TestNoticesThatFitNoPayload(t *testing.T) {
 	require.Equal(t, []string{longest}, noticesIn(t, n, s.batch(t)))
 	for _, notice := range []string{longest + "x", "", "two\nlines", "a\x00b", "not UTF-8 \xff"} {
 		n.Tell("good", notice, "good too")
+		n.Tell("one that can be told")
 		s.outcome <- nil
 		requireEverything(t, n, s.batch(t))
 	}
@@ -323,7 +348,10 @@ func TestWhoIsAloneTellsNothing(t *testing.T) {
 	n.mutex.Lock()
 	n.alone = true
 	n.mutex.Unlock()
-	n.listens(false)
+	s.mutex.Lock()
+	s.away = errors.New("the database is away")
+	s.mutex.Unlock()
+	s.lost <- s.away
 	requireEverything(t, n, s.batch(t))
 	s.outcome <- nil
 	n.mutex.Lock()

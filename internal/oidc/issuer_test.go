@@ -296,6 +296,40 @@ func TestAnIssuerThatRefusesTheServerRefusesNobody(t *testing.T) {
 	refuses(t, err, "TOKEN_ISSUER_UNAVAILABLE", "")
 }
 
+// A client shows its secret as a password, which every issuer takes that does not say otherwise (OpenID Connect Discovery 1.0), and in the
+// body to one that takes it only there.
+func TestWhereAClientShowsItsSecret(t *testing.T) {
+	h := newHouse(t)
+	keys, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: h.provider.SigningKey().Private.Public(), KeyID: "key-1"}}})
+	require.NoError(t, err)
+	url := h.provider.URL
+	for methods, inBody := range map[string]bool{
+		"": false, `,"token_endpoint_auth_methods_supported":["client_secret_post","client_secret_basic"]`: false,
+		`,"token_endpoint_auth_methods_supported":["client_secret_post"]`: true,
+	} {
+		password, body := "", ""
+		h.provider.Answer(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/keys":
+				_, _ = w.Write(keys)
+			case "/token":
+				_, password, _ = r.BasicAuth()
+				body = r.PostFormValue("client_secret")
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write([]byte(`{"access_token":"a","token_type":"Bearer","refresh_token":"next"}`))
+			default:
+				_, _ = w.Write([]byte(`{"issuer":"` + url + `","jwks_uri":"` + url + `/keys","authorization_endpoint":"` + url +
+					`/authorize","token_endpoint":"` + url + `/token"` + methods + `}`))
+			}
+		})
+		grant, err := h.issuer(t, url).Renew(t.Context(), oidc.Client{ID: "console", Secret: "secret"}, "former", "paula")
+		require.NoError(t, err, methods)
+		require.Equal(t, "next", grant.Refresh)
+		shown := map[bool]string{inBody: "secret"}
+		require.Equal(t, []string{shown[false], shown[true]}, []string{password, body}, methods)
+	}
+}
+
 func TestWhatAnIssuerMayNotPublish(t *testing.T) {
 	h := newHouse(t)
 	key, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: h.provider.SigningKey().Private.Public(), KeyID: "key-1"}}})
