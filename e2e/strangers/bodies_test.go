@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"openintent/e2e/harness"
+	"openintent/internal/database/databasetest"
 )
 
 // These bodies are not JSON objects, or could not come back equal.
 func TestMalformedBodies(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	body := badField("body")
 	var attempts []attempt
 	for _, call := range []string{
@@ -99,6 +101,7 @@ func TestPayloadsThatCannotComeBack(t *testing.T) {
 
 // These fields have the wrong type or are out of bounds.
 func TestWrongFields(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	var attempts []attempt
 	add := func(call, field string, bodies ...string) {
 		for _, body := range bodies {

@@ -7,10 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/e2e/harness"
+	"openintent/internal/database/databasetest"
 )
 
 // These calls have no key, a wrong one, or a name that is not the caller's.
 func TestCallersWhoAreNotWhoTheySay(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		w := newWorld(t, h)
 		before := w.ledger(t)

@@ -65,6 +65,7 @@ func (w *world) refusesHandshake(t *testing.T, clients *harness.Clients) {
 }
 
 func TestACertificateActsAsItsAgentAndAsNobodyElse(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	withAuthority(t, func(t *testing.T, w *world, _ *harness.Authority, _ *ahead) {
 		w.opens(t, "")
 		isKnownAs(t, w.With("", ""), `{"agent_id":"alice"}`)
@@ -90,6 +91,7 @@ func TestACertificateActsAsItsAgentAndAsNobodyElse(t *testing.T) {
 }
 
 func TestCertificatesThatAreNotAccepted(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	withAuthority(t, func(t *testing.T, w *world, authority *harness.Authority, _ *ahead) {
 		before := w.ledger(t)
 		none := w.OverTLS(t, authority.Trust())

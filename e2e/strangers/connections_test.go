@@ -12,12 +12,14 @@ import (
 
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database/databasetest"
 	"openintent/server"
 )
 
 // Whoever opens connections and shows no key holds no more of them than the bound, on both ports together. Those on which somebody has shown
 // a key stay, and whoever comes with a key gets in.
 func TestConnectionsWithoutAKeyAreBounded(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	const most, dialed = 10, 40
 	h := harness.Start(t, harness.Options{Configure: func(cfg *server.Config) { cfg.MaxStrangers = 2 * most }})
 	rest := strings.TrimPrefix(h.BaseURL(), "http://")

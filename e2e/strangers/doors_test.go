@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/e2e/harness"
+	"openintent/internal/database/databasetest"
 )
 
 // listTools is a request that the door for MCP answers to whoever may come in.
@@ -137,6 +138,7 @@ func malformed() map[string]string {
 
 // These frames are no requests of the protocol, or ask for what there is not. Nothing may come of them but a refusal.
 func TestMalformedFramesAtTheDoor(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		w := newWorld(t, h)
 		before := w.ledger(t)
@@ -161,6 +163,7 @@ func TestMalformedFramesAtTheDoor(t *testing.T) {
 
 // These requests are not what the transport takes.
 func TestWrongRequestsAtTheDoor(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	requests := []doorRequest{
 		{what: "more than a body may have", body: `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 10<<20) + `"}`, status: 413, reason: "BODY_TOO_LARGE"},
 		{what: "reading a stream", method: "GET", status: 405},

@@ -21,6 +21,7 @@ import (
 
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database/databasetest"
 )
 
 // grpcAttempt is one call over gRPC that must be refused.
@@ -96,6 +97,7 @@ func nested(depth int) *structpb.Value {
 }
 
 func TestBadRequestsOverGRPC(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		w := newWorld(t, h)
 		invalid := func(what, field string, call func(context.Context, *harness.Caller) error) grpcAttempt {
@@ -245,6 +247,7 @@ func receives(subscriptionID string, acknowledged int64) func(context.Context, *
 
 // These are bytes that no generated client sends, and methods that do not exist.
 func TestBytesThatAreNoRequests(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	send, unknown := openintentv1.MessageService_SendMessage_FullMethodName, "/openintent.v1.MessageService/Sing"
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		w := newWorld(t, h)

@@ -11,6 +11,7 @@ import (
 
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database/databasetest"
 	"openintent/internal/oidc/oidctest"
 	"openintent/server"
 )
@@ -65,6 +66,7 @@ func TestOnlyAPersonsOwnCallsAreAPersons(t *testing.T) {
 
 // Nobody is a person because it says so.
 func TestNobodyClaimsToBeAPerson(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		w := newWorld(t, h)
 		agent := w.issue(t, `{"label":"bob","agents":["bob"]}`).Secret
@@ -83,6 +85,7 @@ func TestNobodyClaimsToBeAPerson(t *testing.T) {
 
 // What comes through a door is a model's, although the key is a person's.
 func TestDoorsCarryNoPersons(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		w := newWorld(t, h)
 		person := w.issue(t, `{"label":"bob","agents":["bob"],"human":true}`).Secret

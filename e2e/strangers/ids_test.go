@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"openintent/e2e/harness"
+	"openintent/internal/database/databasetest"
 )
 
 // These paths contain an id of nothing, in every place that takes an id.
@@ -104,6 +105,7 @@ func TestIdsOfNothing(t *testing.T) {
 
 // These are texts that cannot be ids, paths that lead nowhere, and methods that a path does not answer to.
 func TestWrongPathsAndMethods(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	var attempts []attempt
 	add := func(refused refusal, calls ...string) {
 		for _, call := range calls {
@@ -144,6 +146,7 @@ func TestWrongPathsAndMethods(t *testing.T) {
 
 // These query keys are unknown, are repeated or have invalid values, and these cursors belong to other places.
 func TestWrongQueries(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	var attempts []attempt
 	add := func(path, field string, queries ...string) {
 		for _, query := range queries {

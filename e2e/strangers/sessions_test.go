@@ -12,6 +12,7 @@ import (
 
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database/databasetest"
 	"openintent/server"
 )
 
@@ -30,6 +31,7 @@ func cookieOf(b *harness.Browser) string { return b.Cookies[0].Name + "=" + b.Co
 
 // Neither of the two secrets counts alone, nor with that of another session, nor in another place.
 func TestHalfASessionIsNone(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		w := newWorld(t, h)
 		alice, other := w.aliceSignedIn(t), w.SignIn(t, `{"api_key":"`+harness.BoundKey+`"}`)
@@ -80,6 +82,7 @@ func TestHalfASessionIsNone(t *testing.T) {
 
 // Whatever path of the API is called in whatever way, a cookie alone is nobody's, and a secret alone is that of no session.
 func TestHalfASessionOpensNoPath(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		w := newWorld(t, h)
 		alice := w.aliceSignedIn(t)
@@ -134,6 +137,7 @@ func (w *world) fillAny(path string) string {
 
 // A foreign page gets nothing from a browser in which somebody is signed in, even if it has learnt the secret.
 func TestForeignPagesGetNothingFromASession(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	harness.EachWith(t, func(cfg *server.Config) { cfg.CORSOrigins = listedOrigin }, func(t *testing.T, h *harness.Server) {
 		w := newWorld(t, h)
 		alice := w.aliceSignedIn(t)
@@ -183,6 +187,7 @@ func TestForeignPagesGetNothingFromASession(t *testing.T) {
 
 // What a page can send without a header of its own signs nobody in, and reads nothing.
 func TestPlainRequestsOfPages(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		w := newWorld(t, h)
 		alice := w.aliceSignedIn(t)
@@ -271,6 +276,7 @@ func TestASessionIsKeptToItsKey(t *testing.T) {
 
 // A wrong key, or a body of a wrong form, begins no session and says what is wrong.
 func TestNobodySignsInWithAnythingElse(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		w := newWorld(t, h)
 		secret := w.invites(t, "other_room", `{}`).Secret
@@ -325,6 +331,7 @@ func TestNobodySignsInWithAnythingElse(t *testing.T) {
 
 // Over TLS only the cookie counts that nobody but this server can have set.
 func TestOverTLSTheCookieIsTheServersOwn(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	withAuthority(t, func(t *testing.T, w *world, _ *harness.Authority, _ *ahead) {
 		b := w.SignIn(t, `{"api_key":"`+harness.Key+`","agent_id":"bob"}`)
 		require.Equal(t, "__Host-openintent_session", b.Cookies[0].Name)

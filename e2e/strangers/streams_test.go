@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"openintent/e2e/harness"
+	"openintent/internal/database/databasetest"
 )
 
 // refusedStream is a stream that must not begin.
@@ -21,6 +22,7 @@ type refusedStream struct {
 // These event streams cannot begin. The server holds back each refusal for a second, so the test requests all of them
 // simultaneously.
 func TestStreamsThatCannotBegin(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	key := harness.Key
 	streams := []refusedStream{
 		{"no such channel", key, "alice", "subscribe/channels/nope", "", notFound("CHANNEL_NOT_FOUND")},

@@ -78,6 +78,7 @@ func TestATokenActsAsItsAgentsAndAsNobodyElse(t *testing.T) {
 }
 
 func TestTokensThatAreNotAccepted(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	withIssuer(t, func(t *testing.T, w *world, issuer *oidctest.Issuer, _ *ahead) {
 		signing := issuer.SigningKey()
 		at := func(d time.Duration) int64 { return issuer.Now().Add(d).Unix() }
@@ -132,6 +133,7 @@ func TestAnExpiredTokenEndsWhatItBegan(t *testing.T) {
 }
 
 func TestTheIssuersKeysChange(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	withIssuer(t, func(t *testing.T, w *world, issuer *oidctest.Issuer, clock *ahead) {
 		old := issuer.Token(t, nil)
 		begun := w.begin(t, old)
@@ -149,6 +151,7 @@ func TestTheIssuersKeysChange(t *testing.T) {
 }
 
 func TestMadeUpTokensDoNotReachTheIssuer(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	withIssuer(t, func(t *testing.T, w *world, issuer *oidctest.Issuer, _ *ahead) {
 		w.opens(t, issuer.Token(t, nil))
 		for i := range 200 {
@@ -162,6 +165,7 @@ func TestMadeUpTokensDoNotReachTheIssuer(t *testing.T) {
 }
 
 func TestAServerStartsWhileItsIssuerIsAway(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	issuer, clock := oidctest.Start(t), &ahead{}
 	issuer.Leave()
 	w := newWorld(t, harness.Start(t, harness.Options{Configure: trusting(issuer, clock)}))
@@ -181,6 +185,7 @@ func TestAServerStartsWhileItsIssuerIsAway(t *testing.T) {
 }
 
 func TestClaimsNameAgentsAndRoles(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	issuer, clock := oidctest.Start(t), &ahead{}
 	w := newWorld(t, harness.Start(t, harness.Options{Configure: trusting(issuer, clock, func(cfg *server.Config) {
 		cfg.OIDCAgentClaim, cfg.OIDCAgentPrefix, cfg.OIDCRolesClaim = "agents", "acme:", "realm_access.roles"
@@ -213,6 +218,7 @@ func TestClaimsNameAgentsAndRoles(t *testing.T) {
 
 // A subject is stored with what its token makes, so it has a form of its own, also where another claim names the agents.
 func TestASubjectIsHeldToItsForm(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	databasetest.EachURL(t, func(t *testing.T, url string) {
 		issuer, clock := oidctest.Start(t), &ahead{}
 		w := newWorld(t, harness.Start(t, harness.Options{URL: url, Configure: trusting(issuer, clock, posting, func(cfg *server.Config) {
@@ -250,6 +256,7 @@ func TestTokensOfOneSubjectShareAQuota(t *testing.T) {
 
 // Nobody reads a token from what the server says or logs.
 func TestTokensStayOutOfTheLog(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	issuer, clock := oidctest.Start(t), &ahead{}
 	w := newWorld(t, harness.Start(t, harness.Options{Configure: trusting(issuer, clock, func(cfg *server.Config) { cfg.LogLevel = "debug" })}))
 	good := issuer.Token(t, oidctest.Claims{"email": secret})

@@ -15,6 +15,7 @@ import (
 
 	"openintent/e2e/harness"
 	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/database/databasetest"
 	"openintent/server"
 )
 
@@ -175,6 +176,7 @@ func (w *waiter) isFull(t *testing.T, what string) {
 
 // A wait counts for as long as it lasts, in whichever way a caller waits, and however it ends.
 func TestEachWaitCountsUntilItEnds(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	harness.EachWith(t, boundWaits, func(t *testing.T, h *harness.Server) {
 		w := newWaiter(t, h, harness.BoundKey, harness.BoundAgent)
 		for _, overREST := range []bool{false, true} {
@@ -193,6 +195,7 @@ func TestEachWaitCountsUntilItEnds(t *testing.T) {
 
 // A lone caller with a bound key has no more calls that wait than its bound, and what is refused has stored nothing.
 func TestOneCallerHasAFewWaits(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	harness.EachWith(t, boundWaits, func(t *testing.T, h *harness.Server) {
 		w := newWaiter(t, h, harness.BoundKey, harness.BoundAgent)
 		lone := h.With(harness.BoundKey, harness.BoundAgent)
@@ -230,6 +233,7 @@ func (w *waiter) messages(t *testing.T) int {
 
 // An unbound key that changes its agents' names has no more waits than one key may have.
 func TestOneKeyHasAFewWaits(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	harness.EachWith(t, boundWaits, func(t *testing.T, h *harness.Server) {
 		for n := range mostWaitsOfKey {
 			one := &waiter{Server: h, agent: fmt.Sprint("name-", n)}

@@ -4,10 +4,12 @@ import (
 	"testing"
 
 	"openintent/e2e/harness"
+	"openintent/internal/database/databasetest"
 )
 
 // These fields accept only a few words; the test sends words that they do not accept.
 func TestMisspeltWords(t *testing.T) {
+	databasetest.OneEngineOf(t)
 	var attempts []attempt
 	for _, word := range []struct{ call, body, field string }{
 		{"POST /v1/intents", `{"title":"x","status":WORD}`, "status"},

@@ -235,7 +235,7 @@ func (p *postgresServer) migrator() (*migrator, error) {
 	// If several replicas start simultaneously, one migrates, and the others check every second whether it is done.
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 600))
 	return &migrator{
-		pool: stdlib.OpenDB(*config), engine: PostgreSQL, dialect: goose.DialectPostgres, locker: locker,
+		pool: stdlib.OpenDB(*config), books: p.writes.db, engine: PostgreSQL, dialect: goose.DialectPostgres, locker: locker,
 	}, err
 }
 

@@ -158,7 +158,7 @@ func (s *sqliteFile) migrator() (*migrator, error) {
 		address = readOnlyAddress(s.path)
 	}
 	pool, err := sql.Open("sqlite", address)
-	return &migrator{pool: pool, engine: SQLite, dialect: goose.DialectSQLite3}, err
+	return &migrator{pool: pool, books: pool, engine: SQLite, dialect: goose.DialectSQLite3}, err
 }
 
 func (s *sqliteFile) prepare(context.Context) error {

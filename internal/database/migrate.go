@@ -31,7 +31,8 @@ var ErrBehind = errors.New("the database lacks migrations")
 
 // migrator brings a schema up to date.
 type migrator struct {
-	pool    *sql.DB
+	pool    *sql.DB // applies migrations, which may take very long
+	books   *sql.DB // reads the books
 	engine  Engine
 	dialect goose.Dialect
 	locker  lock.SessionLocker // nil if opening the database already excludes other processes

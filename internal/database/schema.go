@@ -192,10 +192,10 @@ func (m *migrator) rows(ctx context.Context, table, query string, each func(*sql
 		there = "SELECT count(*) FROM (SELECT to_regclass('" + table + "') AS oid) t WHERE oid IS NOT NULL"
 	}
 	var count int
-	if err := m.pool.QueryRowContext(ctx, there).Scan(&count); err != nil || count == 0 {
+	if err := m.books.QueryRowContext(ctx, there).Scan(&count); err != nil || count == 0 {
 		return err
 	}
-	rows, err := m.pool.QueryContext(ctx, query)
+	rows, err := m.books.QueryContext(ctx, query)
 	if err != nil {
 		return err
 	}

@@ -39,13 +39,28 @@ var oneEngine atomic.Bool
 // on both.
 func OneEngine() { oneEngine.Store(!EveryEngine()) }
 
+// onOneEngine has the names of the tests that have called OneEngineOf.
+var onOneEngine sync.Map
+
+// OneEngineOf lets this test take one engine, as OneEngine does for all tests of a process. It is for tests about what is decided in front of
+// the store that stand beside tests about the store.
+func OneEngineOf(t *testing.T) {
+	t.Helper()
+	if EveryEngine() {
+		return
+	}
+	onOneEngine.Store(t.Name(), nil)
+	t.Cleanup(func() { onOneEngine.Delete(t.Name()) })
+}
+
 // EveryEngine reports whether make engines runs the tests.
 func EveryEngine() bool { return os.Getenv(everyEngine) != "" }
 
-// EnginesOf returns the engines that a test takes: both, or one in a process that has called OneEngine.
+// EnginesOf returns the engines that a test takes: both, or one if OneEngine or OneEngineOf was called for it.
 func EnginesOf(t *testing.T) []database.Engine {
 	engines := Engines()
-	if !oneEngine.Load() || len(engines) == 1 {
+	_, one := onOneEngine.Load(t.Name())
+	if !one && !oneEngine.Load() || len(engines) == 1 {
 		return engines
 	}
 	hash := fnv.New32a()

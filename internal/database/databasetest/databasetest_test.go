@@ -56,6 +56,20 @@ func TestOneEngineIsTaken(t *testing.T) {
 	}
 }
 
+// A test that needs one engine says nothing about the tests beside it.
+func TestOneEngineIsTakenByOneTest(t *testing.T) {
+	t.Run("one", func(t *testing.T) {
+		databasetest.OneEngineOf(t)
+		require.Len(t, databasetest.EnginesOf(t), 1)
+		t.Setenv("OPENINTENT_TEST_EVERY_ENGINE", "1")
+		t.Run("of every engine", func(t *testing.T) {
+			databasetest.OneEngineOf(t)
+			require.Equal(t, databasetest.Engines(), databasetest.EnginesOf(t))
+		})
+	})
+	require.Equal(t, databasetest.Engines(), databasetest.EnginesOf(t))
+}
+
 func TestReplicasShareAnURL(t *testing.T) {
 	address := databasetest.URL(t, database.PostgreSQL)
 	one := databasetest.Open(t, database.Config{URL: address})
