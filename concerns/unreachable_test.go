@@ -153,7 +153,8 @@ func TestManyRequestsOfSeveralIntents(t *testing.T) {
 			h.copies(t, one, 50+70*i)
 		}
 		all := h.all(t, asOperator(), &listed{Kind: isUnreachable}, 100)
-		require.Equal(t, 3+50+120+190, len(all)) // not Len, which would show them all
+		count := len(all) // Len would show them all
+		require.Equal(t, 3+50+120+190, count)
 		requireSame(t, all, h.all(t, as("alice"), &listed{Kind: isUnreachable}, 100))
 	})
 }

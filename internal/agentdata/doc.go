@@ -2,7 +2,7 @@
 //
 // # Model
 //
-// The list in tables.go says of each table of the schema which rows are of an agent, what an export shows of them, and what an erasure
+// The list in every_table.go says of each table of the schema which rows are of an agent, what an export shows of them, and what an erasure
 // makes of them or why they stay. A test reads the schemas of both engines and fails when a table or a column is not in the list. So a new
 // one cannot be forgotten, and a new secret is not exported by accident.
 //

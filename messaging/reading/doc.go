@@ -8,7 +8,7 @@
 //   - annotations.go: annotations with the facts of their messages, by which Viewer.Sees decides about them
 //   - entry.go and filter.go: what readers are given of a log, and how they narrow it
 //   - encodings.go: an entry in the forms in which streams send it, made once for all followers
-//   - handover.go: a snapshot that needs no reading, because the writer has just handed over what it stored
+//   - snapshot_from_handover.go: a snapshot that needs no reading, because the writer has just handed over what it stored
 //   - catchment.go: the intents from which something may reach an agent; open_requests.go: the open requests in these
 //
 // A reader uses a handover only when the handover alone shows what a new snapshot would have shown:

@@ -3,7 +3,7 @@
 // Some rules need nothing but the draft; they are decided before it queues (draft.go). Then the draft waits in the queue
 // (queue.go) for the writer, which takes the drafts that wait and commits them together (writer.go). A batch (batch.go) goes four steps.
 // It learns the state, which is all that decides its drafts (state.go). It decides each of them, and reads nothing more for it (admit.go).
-// It stores what was decided (append.go). After the commit it tells those who wait (wakeups.go, handover.go):
+// It stores what was decided (append.go). After the commit it tells those who wait (wakeups.go, handover_of_batch.go):
 //
 //	learn: lock the heads, read the state ──> decide ──> store: append and commit ──> tell
 //	       └────────── one round trip ────┘                     └─ one round trip ┘

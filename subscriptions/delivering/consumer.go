@@ -143,7 +143,7 @@ func (c *Consumer) Leased(now time.Time) bool {
 
 // Release gives the lease back. It may be called even if this consumer never had the lease, and after an acquire whose outcome
 // is unknown. settled says that everything is stored that this stream, or one that it replaced, may have sent. Otherwise the
-// subscription keeps the consumer's name as a mark, so that the next stream is careful (ahead.go).
+// subscription keeps the consumer's name as a mark, so that the next stream is careful (send_before_storing.go).
 func (c *Consumer) Release(ctx context.Context, settled bool) error {
 	c.supplier.consumers.remove(c)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releasePatience)

@@ -36,9 +36,9 @@ type Stream struct {
 	standsBy bool
 	// caughtUp is true once the client was told that it has everything that was due when the stream became active.
 	caughtUp bool
-	// ends says how the stream goes on by what is handed over, until it looks again (handover.go).
+	// ends says how the stream goes on by what is handed over, until it looks again (stream_from_handover.go).
 	ends logEnds
-	// ledger is set while the stream sends deliveries before they are stored (ahead.go). careful is true until the stream may
+	// ledger is set while the stream sends deliveries before they are stored (send_before_storing.go). careful is true until the stream may
 	// begin with that.
 	ledger  *ledger.Ledger
 	careful bool

@@ -72,7 +72,7 @@ func TestTheListIsTheSchema(t *testing.T) {
 		for name := range there {
 			seen[name] = true
 		}
-		require.Empty(t, missing(Tables, there), "%s: say in tables.go what an export and an erasure make of it", engine)
+		require.Empty(t, missing(Tables, there), "%s: say in every_table.go what an export and an erasure make of it", engine)
 		require.NoError(t, db.Write(t.Context(), func(tx *database.Tx) error {
 			return tx.Pipeline(
 				database.Statement{SQL: "CREATE TABLE diaries (agent_id text, entry text)"},
