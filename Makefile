@@ -82,7 +82,7 @@ check-others:
 	$(MAKE) --no-print-directory check-generated
 	$(MAKE) --no-print-directory proto-lint
 	$(MAKE) --no-print-directory proto-breaking
-	GOGC=off GOMEMLIMIT=1GiB go build $$(scripts/slim-flags.sh) -o $(TESTED) ./cmd/openintent
+	GOGC=400 go build $$(scripts/slim-flags.sh) -o $(TESTED) ./cmd/openintent
 
 test-sdks: ## Run the tests of the Python and the TypeScript SDK that need no server
 	scripts/python-sdk.sh unit
