@@ -84,7 +84,7 @@ func TestAQuestionIsPutOff(t *testing.T) {
 	})
 }
 
-// What an agent did last with a question counts, and a signal that it took back does not.
+// The last thing that an agent did with a question counts. A signal that it took back does not.
 func TestWhatAnAgentDidLastWithAQuestionCounts(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		asked := h.ask(t, "alice", "bob", time.Hour)

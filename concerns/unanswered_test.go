@@ -161,7 +161,7 @@ func TestARequestOnAChannelThatLapsedIsForgotten(t *testing.T) {
 	})
 }
 
-// What timed out concerns its asker as long as it can still be read.
+// A request that timed out concerns its asker only while somebody can still read it.
 func TestARequestThatTimedOutAndWasEvictedIsForgotten(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		channel := h.newChannel(t, "alice", &openintentv1.CreateChannelRequest{

@@ -164,7 +164,7 @@ func TestAnInviteThatIsTakenOverNeedsRoom(t *testing.T) {
 	})
 }
 
-// Who manages a channel makes invites, and takes them over, no faster than its key may send.
+// Making an invite, and taking one over, counts against the quota of the key as a message does.
 func TestInvitesCountAsMessages(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		used := caller.NewQuota(caller.Rates{BytesPerSecond: 1})

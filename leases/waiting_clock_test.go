@@ -47,3 +47,33 @@ func TestAClockThatATestMovesEndsAWait(t *testing.T) {
 		}
 	})
 }
+
+// A clock that is set back by hours makes no dead call live on, and the sweep removes its place.
+func TestADeadCallHoldsNobodyUpWhenTheClockIsSetBack(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.wait(t, "bob", "parser", h.alive(h.clock.Now()))
+		h.wait(t, "bob", "lexer", h.alive(h.clock.Now()))
+		h.clock.Advance(-3 * time.Hour)
+		h.hold(t, "ann", "parser")
+		ann := h.await(t, h.rooms, "ann", "lexer")
+		h.granted(t, ann)
+		h.wait(t, "bob", "printer", h.alive(h.clock.Now().Add(3*time.Hour)))
+		require.NoError(t, h.Sweep(t.Context()))
+		var places int64
+		require.NoError(t, h.db.Read(t.Context(), func(tx *tx) error { return tx.Gorm().Model(&waiter{}).Count(&places).Error }))
+		require.Zero(t, places)
+	})
+}
+
+// A call that waits goes on waiting when the clock is set back, and has its lease in turn.
+func TestALivingCallWaitsOnWhenTheClockIsSetBack(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.lookAgain = 5 * time.Millisecond
+		lease := h.hold(t, "ann", "parser")
+		bob := h.await(t, h.rooms, "bob", "parser")
+		h.clock.Advance(-3 * time.Hour)
+		require.NoError(t, h.Sweep(t.Context()))
+		require.NoError(t, h.free("ann", lease.GetId()))
+		h.granted(t, bob)
+	})
+}

@@ -160,8 +160,8 @@ func TestOneBatchHoldsPlainMessagesAndOthers(t *testing.T) {
 	})
 }
 
-// What a batch has stored counts for its drafts that come later: a channel that was made for a name, a document's content, and the open
-// obligations of an author.
+// A batch decides its later drafts by what it has stored for the earlier ones: the channel that it made for a name, the content of a document,
+// and the open obligations of an author.
 func TestABatchDecidesByWhatItHasStored(t *testing.T) {
 	eachFaultyEngine(t, func(t *testing.T, h *house, f *faults) {
 		id := h.open(t)

@@ -128,7 +128,7 @@ func TestWaitsForOneInboxGetTheirOwn(t *testing.T) {
 	})
 }
 
-// What is to be handed over again ends a wait, although nobody is woken by it.
+// A wait ends when a message is to be handed over again, although nothing is stored then that could wake the call.
 func TestAWaitGetsWhatIsHandedOverAgain(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		asked := h.asks(t, "a", h.open(t), "b").GetId()

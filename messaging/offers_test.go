@@ -97,7 +97,8 @@ func (h *house) offeredRows(t require.TestingT) (agents []string) {
 	return agents
 }
 
-// What must be answered is unheard until it was handed over: by its own offer or, if it is for everyone, by the mark of its channel.
+// A message that must be answered is unheard until it was handed over. Its own offer shows that or, if it is for everyone, the mark of its
+// channel.
 func TestWhatWasHandedOverIsHeard(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		channelID := h.open(t)

@@ -70,8 +70,8 @@ func TestEveryMethodReadsOrWrites(t *testing.T) {
 	require.ElementsMatch(t, reading, found)
 }
 
-// What lasts as long as its client likes ends when the server stops: every stream, every call whose request says how long it may wait, and
-// those that wait without saying so. What may tell its caller of messages is a path to that agent.
+// A stop of the server ends every call that lasts as long as its client likes: each stream, each call whose request says how long it may wait,
+// and three that wait without saying so. A call that may bring its caller messages is a path to that agent.
 func TestWhatLastsAndWhatHears(t *testing.T) {
 	methods, err := listMethods()
 	require.NoError(t, err)

@@ -219,7 +219,7 @@ func TestAQuietStreamIsKeptAlive(t *testing.T) {
 	r.service.subscribe = func(_ *openintentv1.SubscribeRequest, stream subscription) error {
 		select { // There is no header and no message: the stream begins with its first ping.
 		case <-release:
-		case <-time.After(10 * time.Second): // it was not kept alive
+		case <-time.After(patience): // it was not kept alive
 		}
 		return stream.Send(&openintentv1.SubscribeResponse{Position: 1, Message: &openintentv1.Message{}})
 	}

@@ -22,10 +22,11 @@
 //
 // # Ahead
 //
-// A stream sends what is new before that is stored (send_before_storing.go), and notes it in its ledger (package ledger). A look of such a stream reads the
-// subscription and the logs that have grown. Once it has sent everything, it need not look for what this replica's writer stores next,
-// because the writer hands it over (stream_from_handover.go). What a handover does not certainly show takes a look: what another replica stored, what
-// hangs on roles or on listed members, a full window, and what is due again. A stream whose messages come with attention always looks.
+// A stream sends what is new before that is stored (send_before_storing.go), and notes it in its ledger (package ledger). A look of such a
+// stream reads the subscription and the logs that have grown. Once it has sent everything, it need not look for what this replica's writer
+// stores next, because the writer hands it over (stream_from_handover.go). What a handover does not certainly show takes a look: what
+// another replica stored, what hangs on roles or on listed members, a full window, and what is due again. A stream whose messages come with
+// attention always looks.
 //
 //	writer ──commit──> handover ──the log as the stream left it?──┬── yes ──> send
 //	                                                              └── no ───> look
