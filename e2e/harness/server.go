@@ -83,7 +83,7 @@ func Start(tb testing.TB, options Options) *Server {
 	cfg := server.DefaultConfig()
 	cfg.DatabaseURL, cfg.APIKeys = options.URL, options.APIKeys
 	cfg.HTTPAddr, cfg.GRPCAddr = "127.0.0.1:0", "127.0.0.1:0"
-	// Each connection to PostgreSQL is a process there: making eleven of them in place of sixteen saves a seventh of its time.
+	// Each connection to PostgreSQL is a process there. With these few in place of the usual ones, e2e/strangers needs a seventh less of its time.
 	cfg.DatabaseWriteConnections, cfg.DatabaseReadConnections, cfg.DatabaseHeavyConnections = 2, 3, 1
 	if options.Configure != nil {
 		options.Configure(&cfg)

@@ -22,6 +22,16 @@ func OpenWithMigrations(ctx context.Context, cfg Config, files fs.FS) (*DB, erro
 	return open(ctx, cfg, migrations.Schema{Files: files, Releases: []migrations.Release{{Name: "0.1"}}})
 }
 
+// MigrationConnections brings a database up to date, and returns how many connections for migrations it opened for that.
+func MigrationConnections(ctx context.Context, cfg Config) (count int, err error) {
+	_, err = withMigrator(ctx, cfg, func(m *migrator) (Outlook, error) {
+		seen, err := m.up(ctx, migrations.Current, cfg.logger())
+		count = m.pool.Stats().OpenConnections
+		return seen, err
+	})
+	return count, err
+}
+
 // Reconnecting paces attempts as a Notifier does.
 type Reconnecting struct{ reconnecting }
 

@@ -202,6 +202,16 @@ func TestRealMigrations(t *testing.T) {
 	require.ElementsMatch(t, columns[database.SQLite], columns[database.PostgreSQL])
 }
 
+// A server that finds the schema up to date has no need of a connection for migrations.
+func TestMigrationsHaveAConnectionOnlyWhenSomeArePending(t *testing.T) {
+	count, err := database.MigrationConnections(t.Context(), database.Config{URL: databasetest.URL(t, database.PostgreSQL)})
+	require.NoError(t, err)
+	require.Zero(t, count)
+	count, err = database.MigrationConnections(t.Context(), database.Config{URL: databasetest.BlankURL(t, database.PostgreSQL)})
+	require.NoError(t, err)
+	require.Positive(t, count)
+}
+
 // If several replicas start simultaneously on the same fresh database, all of them find it migrated.
 func TestReplicasOpenTogether(t *testing.T) {
 	address := databasetest.BlankURL(t, database.PostgreSQL)
