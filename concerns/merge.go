@@ -87,16 +87,15 @@ func (m *merge) ended() bool {
 	return !slices.ContainsFunc(m.lanes, func(l *lane) bool { return !l.ended || len(l.held) > 0 })
 }
 
-// through is up to where everything was given.
+// through is up to where everything was given. It drops what two lanes have and one has given: up to there the other was read.
 func (m *merge) through() place {
-	through := m.last
-	if horizon := m.horizon(); horizon != nil && horizon.compare(through) > 0 {
-		through = *horizon
-	}
 	if len(m.ready(1)) > 0 { // enough were judged, and these were not
-		through = m.last
+		return m.last
 	}
-	return through
+	if horizon := m.horizon(); horizon != nil && horizon.compare(m.last) > 0 {
+		return *horizon
+	}
+	return m.last
 }
 
 // ready takes the candidates that are next: no lane has anything before them that was not read.

@@ -114,6 +114,33 @@ func TestAPageThatFindsNothingEnds(t *testing.T) {
 	}))
 }
 
+// Two lanes have the same place, and a page ends with it. What the lane that was read less far has after it comes on the next page.
+func TestAPageThatEndsWithWhatTwoLanesHaveLosesNothing(t *testing.T) {
+	db := databasetest.Open(t, database.Config{URL: databasetest.URL(t, database.SQLite)})
+	first, second, third, fourth := place{since: 1, kind: 1}, place{since: 2, kind: 1}, place{since: 3, kind: 1}, place{since: 4, kind: 1}
+	isCandidate := func(p place) bool { return p != third }
+	lanes := func() []*lane {
+		return []*lane{
+			laneOf(1, []place{first, third, fourth}, isCandidate, 2),
+			laneOf(1, []place{first, second, fourth}, isCandidate, 1),
+		}
+	}
+	require.NoError(t, db.Read(t.Context(), func(tx *database.Tx) error {
+		m := newMerge(lanes(), place{}, bounds{100, 1})
+		found, err := m.take(tx, 1)
+		require.NoError(t, err)
+		require.Equal(t, []candidate{{place: first}}, found)
+		require.False(t, m.ended())
+		require.Equal(t, first, m.through())
+
+		m = newMerge(lanes(), first, bounds{100, 1})
+		found, err = m.take(tx, 1)
+		require.NoError(t, err)
+		require.Equal(t, []candidate{{place: second}}, found)
+		return nil
+	}))
+}
+
 func TestAPlaceAmongThoseOfAKind(t *testing.T) {
 	p := place{since: 5, kind: 2, major: 3, minor: 4, text: "m", more: "n"}
 	require.Equal(t, p, p.among(2))
