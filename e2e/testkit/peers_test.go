@@ -3,6 +3,7 @@ package testkit
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,6 +93,22 @@ func TestAssertionsSayWhatWasSaid(t *testing.T) {
 	require.Empty(t, failing.said)
 	server.AssertNotSaid(intent, wanted)
 	require.Contains(t, failing.said, line)
+}
+
+// What was said does not fit in one page of the server's answers.
+func TestEverythingThatWasSaidIsListed(t *testing.T) {
+	server := start(t)
+	channel := open(t, server, "asker")
+	padding := strings.Repeat("x", 250_000)
+	for n := range 14 {
+		_, err := channel.Broadcast(t.Context(), map[string]any{"number": n, "padding": padding})
+		require.NoError(t, err)
+	}
+	var numbers []any
+	for _, said := range server.Said(server.Intent().ID, openintenttest.Match{}) {
+		numbers = append(numbers, said.Payload["number"])
+	}
+	require.Equal(t, []any{0., 1., 2., 3., 4., 5., 6., 7., 8., 9., 10., 11., 12., 13.}, numbers)
 }
 
 // recorded is a test that only notes that it fails.

@@ -118,13 +118,11 @@ func (m *Mailbox) standing(ctx context.Context, message *Message) (*Message, err
 				return found, nil
 			}
 		}
-		switch {
-		case page.NextSince != nil && (page.GetBounded() || len(listed) == answersPage):
-			request.Since = page.NextSince
-		case len(listed) == answersPage:
-			request.Since = &listed[len(listed)-1].Id
-		default:
+		if len(listed) == 0 && !page.GetBounded() { // a page may end early, because its texts are long
 			return nil, nil
+		}
+		if request.Since = page.NextSince; request.Since == nil { // a server of an earlier release
+			request.Since = &listed[len(listed)-1].Id
 		}
 	}
 }

@@ -217,13 +217,7 @@ func (p *playing) noteWoken() {
 		if line.Sender == p.id || played == nil {
 			continue
 		}
-		listed, err := s.client.Raw().Messages.ListMessageDeliveries(s.tb.Context(), &openintentv1.ListMessageDeliveriesRequest{
-			ChannelId: played.ChannelID, MessageId: played.ID,
-		})
-		if err != nil {
-			s.tb.Fatal(err)
-		}
-		now := slices.ContainsFunc(listed.GetDeliveries(), func(one *openintentv1.MessageDelivery) bool {
+		now := slices.ContainsFunc(s.deliveries(played.ChannelID, played.ID), func(one *openintentv1.MessageDelivery) bool {
 			read := one.GetReadAt() != nil && one.GetDisposition() != string(openintent.DispositionIgnored)
 			return one.GetAgentId() == p.id && (read || one.GetAnsweredAt() != nil || one.GetSurfacedAt() != nil)
 		})

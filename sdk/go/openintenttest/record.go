@@ -1,6 +1,7 @@
 package openintenttest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -154,13 +155,7 @@ func (s *Server) record(intentID string) []Said {
 	s.tb.Helper()
 	all := s.messages(intentID)
 	for _, said := range all {
-		listed, err := s.client.Raw().Messages.ListMessageDeliveries(s.tb.Context(), &openintentv1.ListMessageDeliveriesRequest{
-			ChannelId: said.ChannelID, MessageId: said.ID,
-		})
-		if err != nil {
-			s.tb.Fatal(err)
-		}
-		for _, delivery := range listed.GetDeliveries() {
+		for _, delivery := range s.deliveries(said.ChannelID, said.ID) {
 			if delivery.GetDisposition() != "" {
 				said.Dispositions[delivery.GetAgentId()] = openintent.Disposition(delivery.GetDisposition())
 			}
@@ -178,14 +173,40 @@ func (s *Server) messages(intentID string) (all []Said) {
 		s.tb.Fatal(err)
 	}
 	for _, channel := range channels {
-		messages, err := s.client.ListMessages(ctx, channel.ID, openintent.Selection{Limit: 1000})
-		if err != nil {
-			s.tb.Fatal(err)
-		}
-		for _, message := range messages {
-			all = append(all, Said{Message: message, Channel: channel.Name, Dispositions: make(map[string]openintent.Disposition)})
+		for since := beginning; ; {
+			page, err := s.client.ListMessages(ctx, channel.ID, openintent.Selection{Since: since})
+			if err != nil {
+				s.tb.Fatal(err)
+			}
+			if len(page) == 0 {
+				break
+			}
+			for _, message := range page {
+				all = append(all, Said{Message: message, Channel: channel.Name, Dispositions: make(map[string]openintent.Disposition)})
+			}
+			since = page[len(page)-1].ID
 		}
 	}
-	slices.SortFunc(all, func(a, b Said) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	slices.SortStableFunc(all, func(a, b Said) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	return all
+}
+
+// beginning is a time before all messages. A list that begins there begins with the oldest.
+const beginning = "1970-01-01T00:00:00Z"
+
+// deliveries reads what became of a message.
+func (s *Server) deliveries(channelID, messageID string) []*openintentv1.MessageDelivery {
+	s.tb.Helper()
+	all, err := openintent.EveryPage(s.tb.Context(), func(
+		ctx context.Context, cursor *string,
+	) ([]*openintentv1.MessageDelivery, *string, error) {
+		page, err := s.client.Raw().Messages.ListMessageDeliveries(ctx, &openintentv1.ListMessageDeliveriesRequest{
+			ChannelId: channelID, MessageId: messageID, Cursor: cursor,
+		})
+		return page.GetDeliveries(), page.NextCursor, err
+	})
+	if err != nil {
+		s.tb.Fatal(err)
+	}
 	return all
 }

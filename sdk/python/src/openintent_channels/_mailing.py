@@ -210,9 +210,9 @@ class Mailing:
                 found = message_of(wire)
                 if found.sender == self.agent_id and (asks or found.metadata.get(_ANSWER_MARK) == message.id):
                     return found
-            if not page.bounded and len(page.messages) < _PAGE:
+            if not page.bounded and not page.messages:  # a page may end early, because its texts are long
                 return None
-            request.since = page.next_since or page.messages[-1].id
+            request.since = page.next_since or page.messages[-1].id  # a server of an earlier release names no cursor
 
     def decline(self, message: Message, note: str | None) -> Steps[Answered]:
         """Says no, unless the agent has answered or has said no before, whatever it said then."""

@@ -53,6 +53,12 @@ def test_a_peer_does_what_a_function_does(openintent_server: Server, channel: Ch
     assert [reaction.signal for reaction in channel.reactions(task)] == ["working"]
 
 
+def test_everything_that_was_said_is_listed(openintent_server: Server, intent: Intent, channel: ChannelHandle) -> None:
+    for number in range(14):  # more than fits in one page of the server's answers
+        channel.broadcast({"number": number, "padding": "x" * 250_000})
+    assert [said.payload["number"] for said in openintent_server.said(intent)] == list(range(14))
+
+
 def test_assertions_say_what_was_said(openintent_server: Server, intent: Intent, channel: ChannelHandle) -> None:
     channel.broadcast({"text": "hello"})
     line = "tester on test, broadcast: {'text': 'hello'}"

@@ -3,9 +3,9 @@ import type { Intent, JsonObject } from "../types.js";
 /** A message, or something that belongs to one, as the server gives it over REST. */
 export type Wire = Record<string, any>;
 
-/** What makes calls over REST. */
-interface Caller {
-  call(method: string, path: string): Promise<any>;
+/** What reads lists over REST. */
+interface Reader {
+  list(path: string): Promise<any[]>;
 }
 
 /** A message as the record has it. `to` is null if it is to everyone, and `dispositions` says, by recipient, what became of it. */
@@ -36,11 +36,14 @@ export interface Heard {
 /** What is wanted of a message: each field must be equal, or is a function that says whether it will do. */
 export type Wanted<M> = { readonly [Name in keyof M]?: M[Name] | ((value: M[Name]) => boolean) };
 
+/** A time before all messages. A list that begins there begins with the oldest. */
+const beginning = "1970-01-01T00:00:00Z";
+
 /** Reads the messages of an intent, each with the name of its channel. */
-export async function messagesOf(server: Caller, intent: Intent | string): Promise<[channel: string, message: Wire][]> {
+export async function messagesOf(server: Reader, intent: Intent | string): Promise<[channel: string, message: Wire][]> {
   const found: [string, Wire][] = [];
-  for (const channel of await server.call("GET", `/v1/intents/${typeof intent === "string" ? intent : intent.id}/channels`)) {
-    for (const message of await server.call("GET", `/v1/channels/${channel.id}/messages?limit=1000`)) {
+  for (const channel of await server.list(`/v1/intents/${typeof intent === "string" ? intent : intent.id}/channels`)) {
+    for (const message of await server.list(`/v1/channels/${channel.id}/messages?since=${beginning}`)) {
       found.push([channel.name, message]);
     }
   }

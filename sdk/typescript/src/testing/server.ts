@@ -115,7 +115,7 @@ export class Server {
       if (this.#clock !== undefined) {
         await this.now(); // Everyone who waits looks before this returns.
       }
-      const all: any[] = await this.call("GET", "/v1/subscriptions?limit=1000");
+      const all: any[] = await this.list("/v1/subscriptions");
       const state = JSON.stringify(all.map((one) => [one.id, one.last_number, one.acknowledged_through]));
       const waits: string[] = [];
       for (const one of all.filter(({ outstanding_count: outstanding }) => outstanding > 0)) {
@@ -166,7 +166,7 @@ export class Server {
     if (this.#clock !== undefined) {
       await this.now(); // Everyone who waits looks before this returns.
     }
-    const all: any[] = await this.call("GET", `/v1/subscriptions?limit=1000&subscriber_id=${encodeURIComponent(agentId)}`);
+    const all: any[] = await this.list(`/v1/subscriptions?subscriber_id=${encodeURIComponent(agentId)}`);
     return all.some((one) => one.outstanding_count > 0) && (await this.#lives(agentId));
   }
 
@@ -177,19 +177,34 @@ export class Server {
 
   /** The agents that have done something with a message, and have not left it out. */
   async woken(channelId: string, messageId: string): Promise<string[]> {
-    const deliveries: any[] = await this.call("GET", `/v1/channels/${channelId}/messages/${messageId}/deliveries`);
+    const deliveries: any[] = await this.list(`/v1/channels/${channelId}/messages/${messageId}/deliveries`);
     const woke = (one: any): boolean => one.answered_at || one.surfaced_at || (one.read_at && one.disposition !== "ignored");
     return deliveries.filter(woke).map((one) => one.agent_id);
   }
 
   /** Makes a call over REST as the operator, and returns its answer. @throws ServerError for a refusal */
   async call(method: string, path: string, body?: object): Promise<any> {
+    return (await this.#fetch(method, path, body)).json();
+  }
+
+  /** Reads all pages of a list over REST as the operator. @throws ServerError for a refusal */
+  async list(path: string): Promise<any[]> {
+    const found: any[] = [];
+    for (let following: string | undefined = path; following !== undefined; ) {
+      const page: Response = await this.#fetch("GET", following);
+      found.push(...((await page.json()) as any[]));
+      following = /<([^>]*)>; *rel="next"/.exec(page.headers.get("Link") ?? "")?.[1];
+    }
+    return found;
+  }
+
+  async #fetch(method: string, path: string, body?: object): Promise<Response> {
     const headers = { "X-API-Key": key, "Content-Type": "application/json" };
     const answer = await fetch(this.http + path, { method, headers, body: body && JSON.stringify(body) });
     if (!answer.ok) {
       throw new ServerError(`${method} ${path}: ${await answer.text()}`);
     }
-    return answer.json();
+    return answer;
   }
 
   /** Ends the peers, the clients and the server. */
@@ -208,7 +223,7 @@ export class Server {
   async #read(intent: Intent | string): Promise<Said[]> {
     const found: Said[] = [];
     for (const [channel, message] of await messagesOf(this, intent)) {
-      found.push(saidBy(channel, message, await this.call("GET", `/v1/channels/${message["channel_id"]}/messages/${message["id"]}/deliveries`)));
+      found.push(saidBy(channel, message, await this.list(`/v1/channels/${message["channel_id"]}/messages/${message["id"]}/deliveries`)));
     }
     return found.sort((one, other) => (one.createdAt < other.createdAt ? -1 : 1));
   }

@@ -45,6 +45,36 @@ test("a question expires", async (t) => {
   await refused;
 });
 
+test("everything that was said is listed", async (t) => {
+  const server = await startServer(t);
+  const { intent, channel } = await opened(server);
+  for (let number = 0; number < 14; number++) {
+    // Together they are more than fits in one page of the server's answers.
+    await channel.broadcast({ number, padding: "x".repeat(250_000) });
+  }
+  assert.deepEqual(
+    (await server.said(intent)).map(({ payload }) => payload["number"]),
+    Array.from({ length: 14 }, (_, number) => number),
+  );
+});
+
+test("an answer behind long messages stands", async (t) => {
+  const server = await startServer(t);
+  const { channel } = await opened(server);
+  const mailbox = server.client("helper").mailbox("helper");
+  await mailbox.open();
+  const told = await channel.notify("helper", { text: "The build is red." });
+  assert.equal((await mailbox.take(10)).messages.length, 1);
+  for (let number = 0; number < 14; number++) {
+    await channel.broadcast({ log: "x".repeat(250_000) }, { parent: told.id });
+  }
+  const first = await mailbox.answer(told.id, { text: "I look at it." });
+  const again = await mailbox.answer(told.id, { text: "I have looked at it." });
+  await mailbox.close();
+  assert.deepEqual([first.stored, again.stored], [true, false]);
+  assert.equal(again.message?.id, first.message?.id);
+});
+
 test("a lease lives with its holder", async (t) => {
   const server = await startServer(t);
   const { intent, client } = await opened(server, "holder");

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import time
 import urllib.error
 import urllib.parse
@@ -31,6 +32,9 @@ KEY = "dev-key-001"
 _WITHIN = 5.0
 _QUIET_SECONDS = 0.15
 _MOST_STEPS = 360
+_BEGINNING = "1970-01-01T00:00:00Z"
+"""A time before all messages. A list that begins there begins with the oldest."""
+_NEXT = re.compile('<([^>]*)>; *rel="next"')
 
 
 class Server:
@@ -119,7 +123,7 @@ class Server:
         while True:
             if self._moved is not None:
                 self.now()  # whoever waits has looked
-            subscriptions = self.call("GET", "/v1/subscriptions?limit=1000")
+            subscriptions = self._list("/v1/subscriptions")
             state = [(s["id"], s["last_number"], s["acknowledged_through"]) for s in subscriptions]
             waits = [s["subscriber_id"] for s in subscriptions if s["outstanding_count"] and self._lives(s["subscriber_id"])]
             if waits or state != before:
@@ -157,7 +161,7 @@ class Server:
         """Whether an agent has something that it has not acknowledged."""
         if self._moved is not None:
             self.now()  # whoever waits has looked
-        subscriptions = self.call("GET", f"/v1/subscriptions?limit=1000&subscriber_id={urllib.parse.quote(agent_id)}")
+        subscriptions = self._list(f"/v1/subscriptions?subscriber_id={urllib.parse.quote(agent_id)}")
         return any(subscription["outstanding_count"] for subscription in subscriptions) and self._lives(agent_id)
 
     def _lives(self, agent_id: str) -> bool:
@@ -170,12 +174,26 @@ class Server:
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         """Makes a call over REST as the operator, and returns its answer. Raises ServerError for a refusal."""
+        return self._call(method, path, body)[0]
+
+    def _list(self, path: str) -> list[Wire]:
+        """Reads all pages of a list over REST as the operator."""
+        found: list[Wire] = []
+        following: str | None = path
+        while following:
+            page, following = self._call("GET", following)
+            found += page
+        return found
+
+    def _call(self, method: str, path: str, body: Any = None) -> tuple[Any, str | None]:
+        """Makes a call over REST, and returns its answer and the path of the next page."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"X-API-Key": KEY, "Content-Type": "application/json"}
         request = urllib.request.Request(self.http + path, data, headers, method=method)
         try:
             with _direct.open(request, timeout=60) as answer:
-                return json.load(answer)
+                following = _NEXT.search(answer.headers.get("Link", ""))
+                return json.load(answer), following and following[1]
         except urllib.error.HTTPError as error:
             with error:
                 raise ServerError(f"{method} {path}: {error.read().decode(errors='replace')}") from None
@@ -196,16 +214,15 @@ class Server:
 
     def _messages(self, intent: Intent | str) -> list[tuple[str, Wire]]:
         """Reads the messages of an intent, each with the name of its channel."""
-        channels = self.call("GET", f"/v1/intents/{intent if isinstance(intent, str) else intent.id}/channels")
+        channels = self._list(f"/v1/intents/{intent if isinstance(intent, str) else intent.id}/channels")
         return [
             (channel["name"], message)
             for channel in channels
-            for message in self.call("GET", f"/v1/channels/{channel['id']}/messages?limit=1000")
+            for message in self._list(f"/v1/channels/{channel['id']}/messages?since={_BEGINNING}")
         ]
 
-    def _deliveries(self, channel_id: str, message_id: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.call("GET", f"/v1/channels/{channel_id}/messages/{message_id}/deliveries")
-        return found
+    def _deliveries(self, channel_id: str, message_id: str) -> list[Wire]:
+        return self._list(f"/v1/channels/{channel_id}/messages/{message_id}/deliveries")
 
     def _said(self, channel: str, wire: Wire, dispositions: bool) -> Said:
         deliveries = self._deliveries(wire["channel_id"], wire["id"]) if dispositions else []
