@@ -7,15 +7,24 @@ function pathOf(message: Pick<Message, "channel_id" | "id">): string {
   return `v1/channels/${part(message.channel_id)}/messages/${part(message.id)}`;
 }
 
-/** A page of a channel's messages, and whether more follow. */
-export async function listMessages(
-  channel: string,
-  query: { since?: string; limit?: number },
-  signal?: AbortSignal,
-): Promise<{ messages: Message[]; more: boolean }> {
+/** A page of a channel's messages. */
+export interface MessagesPage {
+  messages: Message[];
+  /** True if more may follow. */
+  more: boolean;
+  /** True if the page has the newest messages and there may be older ones. */
+  older: boolean;
+}
+
+/** A page ends early once it has 3 MiB. One with fewer characters than this has not. */
+const surelyWhole = 500_000;
+
+export async function listMessages(channel: string, query: { since?: string; limit: number }, signal?: AbortSignal): Promise<MessagesPage> {
   const path = `v1/channels/${part(channel)}/messages`;
-  const { body, headers } = await call<Message[]>("GET", path, { query, ...(signal && { signal }) });
-  return { messages: body, more: (headers.get("Link") ?? "").includes('rel="next"') };
+  const { body, text, headers } = await call<Message[]>("GET", path, { query, ...(signal && { signal }) });
+  const link = headers.get("Link") ?? "";
+  const ended = body.length >= query.limit || text.length > surelyWhole || link.includes('rel="first"');
+  return { messages: body, more: link.includes('rel="next"'), older: query.since === undefined && ended };
 }
 
 /** getMessage reads one message, in whichever channel it is, with the answer's text. */

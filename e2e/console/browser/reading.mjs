@@ -77,6 +77,23 @@ await withPage(address, wide, async (page) => {
   assert.ok(after.includes("Box two is full."), "the line stands before the first message that nobody has read");
 });
 
+// A page of messages ends at 3 MiB. Older ones come when the reader scrolls up, although there were few on the page.
+const inventory = await team.channel("lead", intent, "inventory");
+await team.say("lead", inventory, "The first box.");
+for (let box = 0; box < 14; box++) {
+  await team.say("lead", inventory, "x".repeat(250_000));
+}
+await withPage(address, wide, async (page) => {
+  await signIn(page, address, { key, agent: "anna" });
+  await page.goto(`${address}/console/channels/${inventory.id}`);
+  await page.getByRole("log", { name: "Messages" }).waitFor();
+  await page.waitForFunction(() => {
+    const log = document.querySelector("[role=log]");
+    log.scrollTop = 0;
+    return log.textContent.includes("The first box.");
+  });
+});
+
 // The server looks at so much for one page of concerns. If it finds nothing in that, the console asks on.
 await team.ask("lead", channel, "anna", "Which van?", { expires_in_seconds: 3600 });
 await withPage(address, wide, async (page) => {

@@ -191,7 +191,7 @@ export class ChannelView {
       const page = await listMessages(this.id, { limit: firstPage }, this.#end.signal);
       this.#timeline.add(page.messages);
       if (!known) {
-        this.beginning = page.messages.length < firstPage;
+        this.beginning = !page.older;
         await this.#readUnread();
       }
       this.loaded = true;
