@@ -12,8 +12,6 @@ const (
 	defaultPage, largestPage = 20, 500
 	// mostFetched is how many entries the door looks at in one channel, and in the log, for one page.
 	mostFetched = 1_000
-	// nearlyFull is from how many bytes on a page of the contract may have left something out.
-	nearlyFull = 2 << 20
 )
 
 // filter says which events are wanted. Empty members filter nothing.

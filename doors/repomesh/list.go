@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
+	"openintent/doors"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -139,12 +138,10 @@ func (s *session) look(ctx context.Context, g *gathering, channel *openintentv1.
 	if !g.ascending {
 		slices.Reverse(messages)
 	}
-	size := 0
 	for _, m := range messages {
-		size += proto.Size(m)
 		g.add(eventOf(m, channel.GetName(), s.room))
 	}
-	cut := len(messages) == fetch || size > nearlyFull
+	cut := doors.MayBeCut(messages, fetch)
 	if end, err := time.Parse(time.RFC3339Nano, page.GetNextSince()); g.ascending && page.GetBounded() && err == nil {
 		g.reached(end)
 	} else if cut && g.reachesOn(fetch) && len(messages) > 0 {

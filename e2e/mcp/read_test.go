@@ -48,6 +48,14 @@ func TestReadAChannel(t *testing.T) {
 		require.Equal(t, append(want, "new"), got)
 		answer, _ = bob.call(t, "read", arguments{"channel": room, "limit": 26})
 		require.Equal(t, append(want, "new"), texts(t, answer))
+		answer, _ = bob.call(t, "read", arguments{"channel": room, "limit": 50})
+		require.NotContains(t, answer, "earlier")
+		for range 13 { // more than fits in one page of the server's answers
+			ann.tell(t, room, strings.Repeat("x", 250_000))
+		}
+		answer, _ = bob.call(t, "read", arguments{"channel": room, "limit": 50})
+		require.Equal(t, true, answer["earlier"])
+		require.Less(t, len(texts(t, answer)), 13)
 		for _, given := range []arguments{{}, {"channel": room, "thread": "x"}, {"channel": room, "limit": -1}, {"channel": room, "limit": 101}} {
 			require.Equal(t, "INVALID_FIELD", bob.refused(t, "read", given).Refused)
 		}
