@@ -129,6 +129,15 @@ func TestALateReturnComesOnceAndTheOthersAfterIt(t *testing.T) {
 		require.Equal(t, []string{"bob obligation_return 1"}, h.toldOf(t))
 		h.returns(t, obligation.Interval)
 		require.Equal(t, []string{"bob obligation_return 1", "bob obligation_return 2"}, h.toldOf(t))
+
+		h.oblige(t, "carol")
+		h.swept = 1
+		h.returns(t, step)
+		require.Len(t, h.toldOf(t), 3, "a run looks at so many obligations")
+		h.returns(t, 0)
+		require.ElementsMatch(t, []string{
+			"bob obligation_return 1", "bob obligation_return 2", "bob obligation_return 3", "carol obligation_return 1",
+		}, h.toldOf(t), "and the next one goes on")
 	})
 }
 
