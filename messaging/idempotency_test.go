@@ -55,11 +55,21 @@ func TestSameKeyIsTheSameMessage(t *testing.T) {
 			faulttest.Require(t, err, fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
 		}
 
+		talk := h.open(t)
+		reply := func(request *wireMessage) error {
+			_, err := h.messaging.ReplyMessage(as("alice"), &replyRequest{
+				ChannelId: talk, MessageId: request.GetId(), Payload: content("yes"), IdempotencyKey: ptr("r"),
+			})
+			return err
+		}
+		require.NoError(t, reply(h.asks(t, "bob", talk, "alice")))
+		faulttest.Require(t, reply(h.asks(t, "bob", talk, "alice")), fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
+
 		quota := caller.NewQuota(caller.Rates{RowsPerSecond: 1})
 		pays := caller.NewContext(t.Context(), caller.Caller{
 			Agent: "alice", KeyID: "key", KeyRoles: []string{caller.AnyRole}, Account: quota.Account(),
 		})
-		paid := keyed(h.open(t), "k", "x")
+		paid := keyed(talk, "k", "x")
 		for range 10 {
 			_, err := h.messaging.SendMessage(pays, paid)
 			require.NoError(t, err)

@@ -60,7 +60,7 @@ func TestFiltersNarrowASearch(t *testing.T) {
 		})
 		h.clock.Advance(time.Minute)
 		four := h.send(t, "ada", &openintentv1.SendMessageRequest{
-			ChannelId: elsewhere.GetId(), Payload: payload(t, map[string]any{"text": "word"}),
+			ChannelId: elsewhere.GetId(), MessageType: openintentv1.MessageType_MESSAGE_TYPE_NOTIFY.Enum(), Payload: payload(t, map[string]any{"text": "word"}),
 		})
 		h.index(t)
 		for name, wanted := range map[string]struct {
