@@ -12,7 +12,7 @@ import (
 	"openintent/messaging/obligation"
 )
 
-// sweptObligations bounds the obligations of one run of the sweep.
+// sweptObligations is at how many obligations one run of the sweep looks.
 const sweptObligations = 500
 
 // SweepObligations makes the steps of obligations that are due: returns, and then the coordinator and the operator. It uses one
@@ -20,7 +20,7 @@ const sweptObligations = 500
 func (s *Service) SweepObligations(ctx context.Context) error {
 	var places []obligation.Place
 	err := s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
-		places, err = obligation.ToLookAt(tx, s.db.Now(), sweptObligations)
+		places, err = obligation.ToLookAt(tx, s.db.Now(), s.swept)
 		return err
 	})
 	if err != nil {

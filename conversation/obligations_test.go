@@ -3,10 +3,12 @@ package conversation
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"openintent/channels"
 	openintentv1 "openintent/gen/openintent/v1"
@@ -129,6 +131,39 @@ func TestALateReturnComesOnceAndTheOthersAfterIt(t *testing.T) {
 		require.Equal(t, []string{"bob obligation_return 1"}, h.toldOf(t))
 		h.returns(t, obligation.Interval)
 		require.Equal(t, []string{"bob obligation_return 1", "bob obligation_return 2"}, h.toldOf(t))
+
+		h.oblige(t, "carol")
+		h.swept = 1
+		h.returns(t, step)
+		require.Len(t, h.toldOf(t), 3, "a run looks at so many obligations")
+		h.returns(t, 0)
+		require.ElementsMatch(t, []string{
+			"bob obligation_return 1", "bob obligation_return 2", "bob obligation_return 3", "carol obligation_return 1",
+		}, h.toldOf(t), "and the next one goes on")
+	})
+}
+
+// A page of obligations holds so many bytes, and the next one goes on behind them.
+func TestPagesOfObligationsAreBoundedInBytes(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		large, err := structpb.NewStruct(map[string]any{"text": strings.Repeat("x", 250_000)})
+		require.NoError(t, err)
+		var owed, found []string
+		for range 14 {
+			owed = append(owed, h.oblige(t, "bob", func(r *openintentv1.SendMessageRequest) { r.Payload = large }).GetId())
+		}
+		request := &openintentv1.ListObligationsRequest{AgentId: "bob"}
+		pages := 0
+		for more := true; more; pages++ {
+			page, err := h.ListObligations(as("bob"), request)
+			require.NoError(t, err)
+			for _, m := range page.GetMessages() {
+				found = append(found, m.GetId())
+			}
+			request.Cursor, more = page.NextCursor, page.NextCursor != nil
+		}
+		require.Equal(t, owed, found)
+		require.Equal(t, 2, pages)
 	})
 }
 

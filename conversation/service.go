@@ -40,6 +40,8 @@ type Service struct {
 
 	// claimsRound is where the next run of SweepClaims goes on.
 	claimsRound claim.Round
+	// swept is at how many obligations one run of SweepObligations looks.
+	swept int
 }
 
 // New makes the room, and registers what must happen here when an intent ends or a channel is deleted.
@@ -49,6 +51,7 @@ func New(cfg Config) *Service {
 	}
 	s := &Service{
 		db: cfg.DB, intents: cfg.Intents, agents: cfg.Agents, messaging: cfg.Messaging, logger: cfg.Logger,
+		swept: sweptObligations,
 	}
 	cfg.Intents.OnEnding(s.endObligations)
 	cfg.Channels.OnDeleting(s.dropObligations)

@@ -326,6 +326,48 @@ func TestExpiryCountsByTimeAndIsLoggedOnce(t *testing.T) {
 	})
 }
 
+// A run of the sweep looks at so many intents and at so many entries of each, and the next one goes on.
+func TestTheSweepGoesOnWhereItsBoundsEnd(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		h.sweeping = sweeping{intents: 1, entries: 2}
+		ids := []string{h.newIntent(t).GetId(), h.newIntent(t).GetId()}
+		until := h.clock.Now().Add(time.Minute)
+		for i, id := range ids {
+			h.closeList(t, id)
+			for _, agent := range []string{"bob", "eve", "zoe"}[i:] {
+				h.grant(t, id, agent, PermissionRead, until)
+			}
+			h.step(time.Hour, func() { h.coordinate(t, id, "cleo") })
+		}
+		h.clock.Set(until)
+		logged := func() (times []int) {
+			for _, id := range ids {
+				count := 0
+				for _, what := range h.eventTypes(t, id) {
+					if what == "access_expired" {
+						count++
+					}
+				}
+				times = append(times, count)
+			}
+			return times
+		}
+		ahead := func() (intentNos []int64) {
+			require.NoError(t, h.inWrite(func(tx *database.Tx) (err error) {
+				intentNos, err = findIntentsHeardAhead(tx, tx.Now().Add(maxLead), len(ids))
+				return err
+			}))
+			return intentNos
+		}
+		require.Len(t, ahead(), 2)
+		for run, want := range [][]int{{2, 0}, {3, 0}, {3, 2}} {
+			require.NoError(t, h.Sweep(t.Context()))
+			require.Equal(t, want, logged())
+			require.Len(t, ahead(), max(0, 1-run))
+		}
+	})
+}
+
 // TestListsSeeWhatTheRulesAllow checks that the condition in SQL and Rules.Level always agree, with either setting for intents
 // without a list.
 func TestListsSeeWhatTheRulesAllow(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	openintentv1 "openintent/gen/openintent/v1"
+	"openintent/internal/caller"
 	"openintent/internal/database"
 	"openintent/internal/database/databasetest"
 	"openintent/internal/fault"
@@ -29,8 +31,7 @@ func TestAStockIsCountedInTheDatabase(t *testing.T) {
 			}))
 			return no
 		}
-		first := insert("key")
-		insert("key")
+		first, second := insert("key"), insert("key")
 		insert("another")
 		insert("")
 		require.NoError(t, take("key"), "nothing is known of the key yet")
@@ -47,6 +48,33 @@ func TestAStockIsCountedInTheDatabase(t *testing.T) {
 		require.NoError(t, other.Recount(t.Context()), "a count is good for some time")
 		require.NoError(t, take("key"))
 		faulttest.Require(t, take("key"), fault.Quota, "STOCK_FULL")
+
+		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error { return freeIntent(tx, &Head{IntentNo: second}, h.clock.Now()) }))
+		h.clock.Advance(-24 * time.Hour)
+		require.NoError(t, other.Recount(t.Context()))
+		require.NoError(t, take("key"), "a count from the time of a wrong clock is no longer good")
+	})
+}
+
+// What ends is held no more.
+func TestAnIntentThatEndsIsFreed(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		active := openintentv1.IntentStatus_INTENT_STATUS_ACTIVE
+		ann := caller.NewContext(t.Context(), caller.Caller{Agent: "ann", KeyID: "key"})
+		intent, err := h.CreateIntent(ann, &openintentv1.CreateIntentRequest{Title: "T", Status: &active})
+		require.NoError(t, err)
+		held := func() (count int64) {
+			require.NoError(t, h.db.ReadStatement(t.Context(), func(tx *database.Tx) error {
+				return tx.Pipeline(database.ReadValue(&count, "SELECT count(*) FROM intents WHERE made_by_key IS NOT NULL"))
+			}))
+			return count
+		}
+		require.EqualValues(t, 1, held())
+		_, err = h.SetIntentStatus(ann, &openintentv1.SetIntentStatusRequest{
+			IntentId: intent.GetId(), Status: openintentv1.IntentStatus_INTENT_STATUS_COMPLETED, ExpectedVersion: &intent.Version,
+		})
+		require.NoError(t, err)
+		require.Zero(t, held())
 	})
 }
 

@@ -82,6 +82,12 @@ func TestAnIntentIsCountedAgainWhenItsCountIsOld(t *testing.T) {
 		h.clock.Advance(usageAge)
 		require.NoError(t, usage.Recount(t.Context()), "a refusal asks for another count")
 		require.NoError(t, h.comment(t, id, 500))
+
+		faulttest.Require(t, h.comment(t, id, 2000), fault.Quota, "INTENT_FULL")
+		h.execute(t, "UPDATE events SET payload = ? WHERE intent_no = ?", []byte("{}"), no)
+		h.clock.Advance(-24 * time.Hour)
+		require.NoError(t, usage.Recount(t.Context()))
+		require.NoError(t, h.comment(t, id, 2000), "a count from the time of a wrong clock is no longer good")
 	})
 }
 

@@ -64,6 +64,7 @@ type Service struct {
 
 	verifications verifications
 	removal       eventRemoval
+	sweeping      sweeping
 	usage         *Usage
 	stock         *Stock
 
@@ -87,6 +88,7 @@ func New(cfg Config) *Service {
 		logger:        logger,
 		observeLead:   cfg.ObserveLead,
 		removal:       eventRemoval{retention: cfg.EventRetention, piece: removalPiece, atOnce: sweptIntents},
+		sweeping:      sweeping{intents: sweptIntents, entries: sweptEntries},
 		usage:         newUsage(cfg.DB, cfg.QuotaBytes, cmp.Or(cfg.Kept, keptUsages)),
 		stock:         newStock(cfg.DB, cfg.Stock, cmp.Or(cfg.Kept, keptUsages)),
 		defaultAccess: cmp.Or(cfg.DefaultAccess, PolicyOpen),

@@ -14,16 +14,19 @@ const (
 	sweptEntries = 500
 )
 
+// sweeping is at how many intents one run looks, and at how many access entries of each.
+type sweeping struct{ intents, entries int }
+
 // Sweep logs the expiry of each access entry once. Nothing waits for it, because the rules decide by time. Sweep also makes the
 // silence of coordinators that were heard ahead of the clock count from now. It uses one transaction per intent, and leaves
 // what is too much for one run to the next. Several replicas may sweep simultaneously.
 func (s *Service) Sweep(ctx context.Context) error {
 	var lapsed, ahead []int64
 	err := s.db.Read(ctx, func(tx *database.Tx) (err error) {
-		if lapsed, err = findIntentsWithLapsedEntries(tx, tx.Now(), sweptIntents); err != nil {
+		if lapsed, err = findIntentsWithLapsedEntries(tx, tx.Now(), s.sweeping.intents); err != nil {
 			return err
 		}
-		ahead, err = findIntentsHeardAhead(tx, tx.Now().Add(maxLead), sweptIntents)
+		ahead, err = findIntentsHeardAhead(tx, tx.Now().Add(maxLead), s.sweeping.intents)
 		return err
 	})
 	if err != nil {
@@ -34,7 +37,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		failures = append(failures, s.db.Write(ctx, func(tx *database.Tx) error { return logExpiries(tx, no) }))
+		failures = append(failures, s.db.Write(ctx, func(tx *database.Tx) error { return s.logExpiries(tx, no) }))
 	}
 	for _, no := range ahead {
 		if ctx.Err() != nil {
@@ -69,13 +72,13 @@ func hearNow(tx *database.Tx, intentNo int64) error {
 	return nil
 }
 
-func logExpiries(tx *database.Tx, intentNo int64) error {
+func (s *Service) logExpiries(tx *database.Tx, intentNo int64) error {
 	heads, err := Lock(tx, intentNo)
 	if err != nil {
 		return err
 	}
 	head := heads[0]
-	lapsed, err := listLapsedEntries(tx, intentNo, head.Now(), sweptEntries)
+	lapsed, err := listLapsedEntries(tx, intentNo, head.Now(), s.sweeping.entries)
 	if err != nil || len(lapsed) == 0 {
 		return err
 	}

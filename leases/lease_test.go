@@ -172,6 +172,15 @@ func TestASweepFindsNothingToDoTwice(t *testing.T) {
 		require.NoError(t, h.Sweep(t.Context()))
 		require.Empty(t, due())
 		require.Equal(t, map[string]string{"parser": "ann"}, h.holders(t))
+
+		h.elsewhere(t, func() { h.hold(t, "bob", "lexer") })
+		h.clock.Advance(time.Hour)
+		h.swept = 1
+		for left := range 2 {
+			require.Len(t, due(), 2-left, "a run looks at so many intents, and the next one goes on")
+			require.NoError(t, h.Sweep(t.Context()))
+		}
+		require.Empty(t, due())
 	})
 }
 

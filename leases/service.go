@@ -43,6 +43,7 @@ type Service struct {
 	lookAgain time.Duration
 	// clockEndsWaits is true if a wait also ends when the clock shows that its time is over.
 	clockEndsWaits bool
+	swept          int // intents at which one run of the sweep looks
 }
 
 const defaultLookAgain = 5 * time.Second
@@ -57,7 +58,7 @@ func New(cfg Config) *Service {
 	}
 	s := &Service{
 		db: cfg.DB, intents: cfg.Intents, tasks: cfg.Tasks, messaging: cfg.Messaging,
-		logger: cfg.Logger, lookAgain: cfg.LookAgain, clockEndsWaits: cfg.ClockEndsWaits,
+		logger: cfg.Logger, lookAgain: cfg.LookAgain, clockEndsWaits: cfg.ClockEndsWaits, swept: sweptIntents,
 	}
 	cfg.Intents.OnSuspending(pause)
 	cfg.Intents.OnResumed(resume)

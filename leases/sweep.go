@@ -9,7 +9,7 @@ import (
 	"openintent/internal/database"
 )
 
-// sweptIntents bounds the intents of one run of the sweep.
+// sweptIntents is at how many intents one run of the sweep looks.
 const sweptIntents = 500
 
 // Sweep ends leases that are over, and notes of the others by what they were judged. It uses one transaction per intent, and
@@ -17,7 +17,7 @@ const sweptIntents = 500
 func (s *Service) Sweep(ctx context.Context) error {
 	var intentNos []int64
 	err := s.db.ReadStatement(ctx, func(tx *database.Tx) (err error) {
-		intentNos, err = toJudge(tx, s.db.Now(), sweptIntents)
+		intentNos, err = toJudge(tx, s.db.Now(), s.swept)
 		return err
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"openintent/internal/caller"
 	"openintent/internal/database"
 	"openintent/internal/fault"
 	"openintent/internal/fault/faulttest"
@@ -53,6 +54,29 @@ func TestSameKeyIsTheSameMessage(t *testing.T) {
 			require.Error(t, err, name)
 			faulttest.Require(t, err, fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
 		}
+
+		talk := h.open(t)
+		reply := func(request *wireMessage) error {
+			_, err := h.messaging.ReplyMessage(as("alice"), &replyRequest{
+				ChannelId: talk, MessageId: request.GetId(), Payload: content("yes"), IdempotencyKey: ptr("r"),
+			})
+			return err
+		}
+		require.NoError(t, reply(h.asks(t, "bob", talk, "alice")))
+		faulttest.Require(t, reply(h.asks(t, "bob", talk, "alice")), fault.AlreadyExists, "IDEMPOTENCY_KEY_REUSED")
+
+		quota := caller.NewQuota(caller.Rates{RowsPerSecond: 1})
+		pays := caller.NewContext(t.Context(), caller.Caller{
+			Agent: "alice", KeyID: "key", KeyRoles: []string{caller.AnyRole}, Account: quota.Account(),
+		})
+		paid := keyed(talk, "k", "x")
+		for range 10 {
+			_, err := h.messaging.SendMessage(pays, paid)
+			require.NoError(t, err)
+		}
+		refusal := fault.From(quota.Account().Admit())
+		require.Equal(t, "QUOTA_EXCEEDED", refusal.Reason)
+		require.Less(t, refusal.RetryAfter, 5*time.Second, "what was stored before costs nothing again")
 	})
 }
 

@@ -68,6 +68,8 @@ func TestFoundNamesTellAScopedKeyNothing(t *testing.T) {
 		members := h.channel(t, id).GetMembers()
 		require.Subset(t, members, h.mentioned(withinChannel("alice", id), t, id, text))
 		require.Contains(t, h.mentioned(withinChannel("alice", id), t, id, text), "listed")
+		h.admit(t, intentID, "alice")
+		require.NotContains(t, h.mentioned(withinChannel("alice", id), t, id, text), "listed", "who lost access does not take part")
 	})
 }
 

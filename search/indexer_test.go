@@ -290,29 +290,40 @@ func nextOf(behind []span) (stretches []stretch) {
 	return stretches
 }
 
-// However many removals wait, one run takes them all out.
+// However many removals wait, one run takes them all out, and when many wait, a busy server does so, too.
 func TestOneTurnTakesOutAllThatWasRemoved(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		for range removalsTogether + 1 {
 			h.say(t, "ada", "bob", "word")
 		}
-		h.index(t)
-		require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
-			var statements []database.Statement
-			var intentNo int64
-			var positions []int64
-			if err := tx.Pipeline(database.ReadValue(&intentNo, "SELECT MIN(intent_no) FROM messages"),
-				database.ReadValues(&positions, "SELECT position FROM messages")); err != nil {
-				return err
-			}
-			for _, position := range positions {
-				statements = append(statements, removed(intentNo, []int64{position}))
-			}
-			return tx.Pipeline(statements...)
-		}))
+		h.removeAll(t)
 		h.index(t)
 		require.Zero(t, h.documents(t))
+
+		h.sayMany(t, manyRemovals, "ada", "bob", "word")
+		h.removeAll(t)
+		h.indexBusily(t)
+		require.Zero(t, h.documents(t))
 	})
+}
+
+// removeAll indexes all messages, and notes each as removed by itself.
+func (h *house) removeAll(t *testing.T) {
+	t.Helper()
+	h.index(t)
+	require.NoError(t, h.db.Write(t.Context(), func(tx *database.Tx) error {
+		var statements []database.Statement
+		var intentNo int64
+		var positions []int64
+		if err := tx.Pipeline(database.ReadValue(&intentNo, "SELECT MIN(intent_no) FROM messages"),
+			database.ReadValues(&positions, "SELECT position FROM messages")); err != nil {
+			return err
+		}
+		for _, position := range positions {
+			statements = append(statements, removed(intentNo, []int64{position}))
+		}
+		return tx.Pipeline(statements...)
+	}))
 }
 
 func TestTheIndexDoesNotLookAtIntentsThatDoNotMove(t *testing.T) {

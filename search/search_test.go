@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,7 +60,7 @@ func TestFiltersNarrowASearch(t *testing.T) {
 		})
 		h.clock.Advance(time.Minute)
 		four := h.send(t, "ada", &openintentv1.SendMessageRequest{
-			ChannelId: elsewhere.GetId(), Payload: payload(t, map[string]any{"text": "word"}),
+			ChannelId: elsewhere.GetId(), MessageType: openintentv1.MessageType_MESSAGE_TYPE_NOTIFY.Enum(), Payload: payload(t, map[string]any{"text": "word"}),
 		})
 		h.index(t)
 		for name, wanted := range map[string]struct {
@@ -263,6 +264,42 @@ func TestAPageSaysThatItLookedAtEnough(t *testing.T) {
 		require.True(t, page.GetBounded())
 		require.NotNil(t, page.NextCursor)
 		h.finds(t, "bob", `"green parrot"`, oldest)
+	})
+}
+
+// A page, and what the index reads at a time, hold so many bytes, and the next one goes on behind them.
+func TestPagesAndReadingsAreBoundedInBytes(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		const each, onPage = 250_000, 12
+		var sent []string
+		for range onPage + 2 {
+			sent = append([]string{h.say(t, "ada", "bob", "word "+strings.Repeat("x", each)).GetId()}, sent...)
+		}
+		list, err := h.indexer.list(t.Context())
+		require.NoError(t, err)
+		require.Len(t, list.behind, 1)
+		for _, down := range []bool{false, true} {
+			b, err := h.indexer.read(t.Context(), []stretch{{span: list.behind[0], to: list.behind[0].last, down: down}})
+			require.NoError(t, err)
+			require.Len(t, b.documents, readBytes/each+1)
+			last := b.documents[readBytes/each].position
+			if down {
+				last-- // which is what the next reading begins with
+			}
+			require.Equal(t, []int64{last}, b.reached)
+		}
+
+		h.index(t)
+		page, err := h.SearchMessages(as("bob"), &openintentv1.SearchMessagesRequest{Q: "word"})
+		require.NoError(t, err)
+		require.Len(t, page.GetMessages(), onPage)
+		rest, err := h.SearchMessages(as("bob"), &openintentv1.SearchMessagesRequest{Q: "word", Cursor: page.NextCursor})
+		require.NoError(t, err)
+		var found []string
+		for _, m := range append(page.GetMessages(), rest.GetMessages()...) {
+			found = append(found, m.GetMessage().GetId())
+		}
+		require.Equal(t, sent, found)
 	})
 }
 

@@ -80,6 +80,19 @@ func TestASnippetShowsTheTextAroundWhatWasFound(t *testing.T) {
 	require.Equal(t, snippetRunes, utf8.RuneCountInString(shown))
 	require.Contains(t, shown, "the Needle is here")
 	require.True(t, strings.HasPrefix(shown, "…") && strings.HasSuffix(shown, "…"))
+
+	for text, want := range map[string]string{
+		"the needle":                             "the needle",
+		"needle" + strings.Repeat("s", 300):      "",
+		"needle " + strings.Repeat("x", 300):     "needle " + strings.Repeat("x", snippetRunes-2-len("needle ")) + "…",
+		strings.Repeat("x", 300) + " the needle": "…" + strings.Repeat("x", (snippetRunes-2-len("needle"))/3-len(" the ")) + " the needle",
+	} {
+		place, found := q.match(func(yield func(string) bool) { yield(text) })
+		require.Equal(t, want != "", found, text)
+		if found {
+			require.Equal(t, want, place.snippet(), "what is shown whole ends without a sign")
+		}
+	}
 }
 
 func TestALongWordIsKeptInPart(t *testing.T) {

@@ -199,6 +199,7 @@ func TestADurableSubscriptionsDeliveries(t *testing.T) {
 	logged := aLoggedEvent(t, "comment", `{}`)
 	r.durable.stream = func(_ *openintentv1.StreamDeliveriesRequest, stream deliveryStream) error {
 		for _, delivery := range []*openintentv1.SubscriptionDelivery{
+			{ProbeId: "probe_1"},
 			{Number: 5, Attempt: 2, IntentId: "i1", Position: 99, ChannelName: "n", Message: &openintentv1.Message{Id: "m1"}},
 			{Number: 6, Attempt: 1, IntentId: "i1", Position: 100, Event: logged},
 		} {
@@ -210,6 +211,8 @@ func TestADurableSubscriptionsDeliveries(t *testing.T) {
 	}
 	s := r.subscribe(t, "/v1/subscribe/subscriptions/s")
 	got, _ := s.next(t)
+	require.Equal(t, sseEvent{name: "probe", data: `{"probe_id":"probe_1"}`}, got)
+	got, _ = s.next(t)
 	require.Equal(t, "5", got.id, "its number, not its position")
 	require.Equal(t, "channel_message", got.name)
 	require.Contains(t, got.data, `"intent_id":"i1","channel_name":"n","attempt":2}`)

@@ -53,8 +53,8 @@ func TestEveryPathAsksForItsScope(t *testing.T) {
 	require.True(t, proto.Equal(durable, ask("/v1/subscribe/subscriptions/a%20b")))
 	durable.AcknowledgedThrough = proto.Int64(7)
 	require.True(t, proto.Equal(durable, ask("/api/v1/subscribe/subscriptions/a%20b", "Last-Event-ID", "7")))
-	durable.MaxOutstanding = proto.Int32(3)
-	require.True(t, proto.Equal(durable, ask("/v1/subscribe/subscriptions/a%20b?last_event_id=7&max_outstanding=3")))
+	durable.MaxOutstanding, durable.Probes = proto.Int32(3), true
+	require.True(t, proto.Equal(durable, ask("/v1/subscribe/subscriptions/a%20b?last_event_id=7&max_outstanding=3&probes=true")))
 }
 
 func TestFiltersTakeTheNamesOfBothPaths(t *testing.T) {

@@ -157,6 +157,20 @@ func TestAPoisonedChannelHoldsUpNoOther(t *testing.T) {
 	}, webhooked, restless)
 }
 
+// What was posted can be acknowledged, though the endpoint did not take it: who has read it elsewhere spares it the other attempts.
+func TestWhatAnEndpointRefusedIsAcknowledged(t *testing.T) {
+	eachEngine(t, func(t *testing.T, h *house) {
+		endpoint := newHook(t, func(arrival) int { return http.StatusUnprocessableEntity })
+		intentID := h.intent(t)
+		sub := h.subscribe(t, "b", &createInput{IntentId: &intentID, WebhookUrl: &endpoint.URL})
+		h.send(t, "a", h.open(t, intentID, "news"), "b", "refused")
+		eventually(t, func() bool { return h.rows(t, "subscription_deliveries", "attempts = 1") == 1 }, "the failure was not stored")
+		h.acknowledge(t, sub, 1)
+		require.Zero(t, h.rows(t, "subscription_deliveries", "attempts >= 0"))
+		h.settled(t, sub, 1)
+	}, webhooked, restless)
+}
+
 func TestDeadLettersAreRedrivenUnderTheSameID(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		var open atomic.Bool

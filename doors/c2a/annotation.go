@@ -90,51 +90,27 @@ func (c *connection) edit(ctx context.Context, made *openintentv1.SubscriptionDe
 		}
 		return nil, err
 	}
-	if err := c.cancelReplaced(ctx, m, judged.GetReason()); err != nil {
+	event := chat.EditID(m.GetId(), revision)
+	if err := c.cancelReplaced(ctx, m, event, judged.GetReason()); err != nil {
 		return nil, err
 	}
-	c.handedOut.note(m)
+	c.handedOut.note(m, event)
 	d := c.terms.deliveryOf(c.caller.Agent, chat.Entry{
 		Message: m, IntentID: made.GetIntentId(), Position: made.GetPosition(), Attention: &openintentv1.Attention{
 			Directedness: judged.GetDirectedness(), Policy: judged.GetPolicy(), Injection: judged.GetInjection(), Reason: judged.GetReason(),
 			Priority: judged.GetPriority(), DeadlineMs: judged.DeadlineMs, Knock: judged.GetKnock(),
 		},
 	}, made.GetChannelName(), made.GetAttempt())
-	d.event.EventID = chat.EditID(m.GetId(), revision)
+	d.event.EventID = event
 	return &d, nil
 }
 
-// cancelReplaced cancels the event with the content that an edit replaced, unless that was answered.
-func (c *connection) cancelReplaced(ctx context.Context, m *openintentv1.Message, reason string) error {
+// cancelReplaced cancels the events with contents that an edit replaced, in whose place the harness gets another event. One that was answered
+// is over as it is.
+func (c *connection) cancelReplaced(ctx context.Context, m *openintentv1.Message, by, reason string) error {
+	replaced := c.handedOut.end(m.GetId(), by)
 	if reason == "edited_after_response" {
 		return nil
 	}
-	return c.cancel(ctx, m.GetId(), "Message was edited before response")
+	return c.cancelEvents(ctx, replaced, "Message was edited before response")
 }
-
-// mostRevisions is of how many messages a connection remembers which content the harness has.
-const mostRevisions = 256
-
-// handedOut remembers which revision of the latest messages the harness has got on this connection, so that an edit that was made before
-// its message was delivered makes no further event.
-type handedOut struct {
-	revisions map[string]int32
-	order     []string
-}
-
-func (h *handedOut) note(m *openintentv1.Message) {
-	if h.revisions == nil {
-		h.revisions = make(map[string]int32)
-	}
-	if _, known := h.revisions[m.GetId()]; !known {
-		if len(h.order) == mostRevisions {
-			delete(h.revisions, h.order[0])
-			h.order = h.order[1:]
-		}
-		h.order = append(h.order, m.GetId())
-	}
-	h.revisions[m.GetId()] = revisionOf(m)
-}
-
-// revision returns 0 for a message that is not known.
-func (h *handedOut) revision(message string) int32 { return h.revisions[message] }

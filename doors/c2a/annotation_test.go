@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"openintent/doors"
@@ -25,9 +27,15 @@ type store struct {
 	inbox    []*openintentv1.Inbox
 	judged   *openintentv1.GetAttentionResponse
 	notes    []string
+	// away are why the next look for a message fails.
+	away map[string]error
 }
 
 func (s *store) GetMessage(_ context.Context, r *openintentv1.GetMessageRequest, _ ...grpc.CallOption) (*openintentv1.Message, error) {
+	if err := s.away[r.GetMessageId()]; err != nil {
+		delete(s.away, r.GetMessageId())
+		return nil, err
+	}
 	return s.messages[r.GetMessageId()], nil
 }
 
@@ -126,7 +134,7 @@ func TestWhatBecomesOfAnnotations(t *testing.T) {
 		c, s, l := harnessOf(&openintentv1.Message{Id: "msg_1", ChannelId: "chan_1", Sender: given.sender, Revision: &given.current})
 		s.judged.Reason = &given.reason
 		if given.handed > 0 {
-			c.handedOut.note(&openintentv1.Message{Id: "msg_1", Revision: &given.handed})
+			c.handedOut.note(&openintentv1.Message{Id: "msg_1", Revision: &given.handed}, "msg_1")
 		}
 		require.NoError(t, c.hand(t.Context(), &openintentv1.SubscriptionDelivery{
 			SubscriptionId: "sub", Number: 1, Attempt: given.attempt, Annotation: &openintentv1.Annotation{
@@ -155,7 +163,7 @@ func TestWhatBecomesOfMessagesThatComeAgain(t *testing.T) {
 	} {
 		c, _, l := harnessOf()
 		if given.handed > 0 {
-			c.handedOut.note(&openintentv1.Message{Id: "msg_1", Revision: &given.handed})
+			c.handedOut.note(&openintentv1.Message{Id: "msg_1", Revision: &given.handed}, "msg_1")
 		}
 		made := toBob(1)
 		made.Message.Revision = &given.current
@@ -167,11 +175,52 @@ func TestWhatBecomesOfMessagesThatComeAgain(t *testing.T) {
 	}
 }
 
-// Only a request whose time is over is cancelled. The time of one that was answered does not matter any more.
+// What is cancelled has the name under which the harness got it last, however often it was edited before.
+func TestTheLatestEventOfAMessageIsCancelled(t *testing.T) {
+	const edited, deleted = "message_edited", "message_deleted"
+	sent := toBob(1).GetMessage()
+	sent.Status = openintentv1.MessageStatus_MESSAGE_STATUS_EXPIRED
+	c, s, l := harnessOf(sent)
+	said := func(kind string, revision int32) {
+		s.messages["msg_1"].Revision = &revision
+		require.NoError(t, c.hand(t.Context(), &openintentv1.SubscriptionDelivery{
+			SubscriptionId: "sub", Number: int64(revision), Attempt: 1, Annotation: &openintentv1.Annotation{
+				Type: kind, MessageId: "msg_1", ChannelId: "chan_1", AgentId: "ann", Revision: &revision,
+			},
+		}))
+	}
+	require.NoError(t, c.hand(t.Context(), toBob(1)))
+	require.Equal(t, []string{"msg_1"}, l.sent(t))
+	said(edited, 2)
+	require.Equal(t, []string{"-msg_1", "msg_1.2"}, l.sent(t))
+	said(edited, 3)
+	require.Equal(t, []string{"-msg_1.2", "msg_1.3"}, l.sent(t))
+
+	c.expected.due = make(chan *openintentv1.Message)
+	ctx, cancel := context.WithCancel(t.Context())
+	c.working.Go(func() { c.cancelExpired(ctx) })
+	c.expected.due <- sent
+	c.expected.due <- &openintentv1.Message{Id: "msg_2"} // the one before it has been cancelled
+	cancel()
+	c.working.Wait()
+	require.Equal(t, []string{"-msg_1.3"}, l.sent(t))
+
+	said(edited, 4)
+	reason := "edited_after_response"
+	s.judged.Reason = &reason
+	said(edited, 5)
+	require.Equal(t, []string{"msg_1.4", "msg_1.5"}, l.sent(t), "what was answered is over as it is")
+	said(deleted, 5)
+	require.Equal(t, []string{"-msg_1.5"}, l.sent(t))
+}
+
+// Only a request whose time is over is cancelled, also if the contract cannot be reached for a moment. The time of one that was answered does
+// not matter any more.
 func TestOnlyWhatExpiredIsCancelled(t *testing.T) {
 	answered := &openintentv1.Message{Id: "msg_1", Status: openintentv1.MessageStatus_MESSAGE_STATUS_READ}
 	expired := &openintentv1.Message{Id: "msg_2", Status: openintentv1.MessageStatus_MESSAGE_STATUS_EXPIRED}
-	c, _, l := harnessOf(answered, expired)
+	c, s, l := harnessOf(answered, expired)
+	s.away = map[string]error{"msg_2": status.Error(codes.Unavailable, "The database cannot be reached.")}
 	c.expected.due = make(chan *openintentv1.Message)
 	ctx, cancel := context.WithCancel(t.Context())
 	c.working.Go(func() { c.cancelExpired(ctx) })
@@ -188,16 +237,16 @@ func TestRevisionsOfTheLatestMessages(t *testing.T) {
 	var h handedOut
 	message := func(i int) *openintentv1.Message { return &openintentv1.Message{Id: fmt.Sprint(i)} }
 	for range mostRevisions {
-		h.note(message(1))
+		h.note(message(1), "1")
 	}
 	for i := 2; i <= mostRevisions; i++ {
-		h.note(message(i))
+		h.note(message(i), fmt.Sprint(i))
 	}
 	require.EqualValues(t, 1, h.revision("1"), "as many as are remembered")
-	h.note(message(mostRevisions + 1))
+	h.note(message(mostRevisions+1), "x")
 	require.Zero(t, h.revision("1"))
 	require.EqualValues(t, 1, h.revision("2"))
-	require.Len(t, h.revisions, mostRevisions)
+	require.Len(t, h.messages, mostRevisions)
 }
 
 // A harness that takes nothing louder than a knock gets one without the sender's words: nobody has found out whether the sender is a stranger.

@@ -46,7 +46,7 @@ func (c *connection) deliverOpen(ctx context.Context, item *openintentv1.InboxIt
 	if d.mode == modeSilent {
 		return nil
 	}
-	c.handedOut.note(item.GetMessage())
+	c.handedOut.note(item.GetMessage(), d.event.EventID)
 	c.expected.handed(item.GetMessage(), item.GetAttention().DeadlineMs) //nolint:protogetter // unset is another thing than 0
 	id := requestID(d.event.EventID)
 	for d.attempt < backlogAttempts {

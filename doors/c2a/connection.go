@@ -34,8 +34,7 @@ type connection struct {
 	former  []*openintentv1.Subscription
 	pending pending
 	// expected are the requests whose time may run out.
-	expected expected
-	// handedOut is for the goroutine that delivers.
+	expected  expected
 	handedOut handedOut
 }
 

@@ -158,21 +158,33 @@ func (c *connection) eventOfMessage(ctx context.Context, made *openintentv1.Subs
 		return nil, nil
 	}
 	former := c.handedOut.revision(m.GetId())
-	c.handedOut.note(m)
 	c.expected.handed(m, made.GetAttention().DeadlineMs) //nolint:protogetter // unset is another thing than 0
 	d := c.terms.deliveryOf(c.caller.Agent, chat.Entry{
 		Message: m, Attention: made.GetAttention(), IntentID: made.GetIntentId(), Position: made.GetPosition(),
 	}, made.GetChannelName(), made.GetAttempt())
 	d.merge(made)
-	if former == 0 || former >= revisionOf(m) {
-		return &d, nil
+	if former > 0 && former < revisionOf(m) {
+		// The harness has the message already, with the content that an edit has replaced since.
+		d.event.EventID = chat.EditID(m.GetId(), revisionOf(m))
+		if err := c.cancelReplaced(ctx, m, d.event.EventID, made.GetAttention().GetReason()); err != nil {
+			return nil, err
+		}
 	}
-	// The harness has the message already, with the content that an edit has replaced since.
-	d.event.EventID = chat.EditID(m.GetId(), revisionOf(m))
-	return &d, c.cancelReplaced(ctx, m, made.GetAttention().GetReason())
+	c.handedOut.note(m, d.event.EventID)
+	return &d, nil
 }
 
-// cancel tells the harness to stop what an event began.
-func (c *connection) cancel(ctx context.Context, event, reason string) error {
-	return c.notify(ctx, noteCancelled, map[string]string{"requestId": requestID(event), "eventId": event, "reason": reason})
+// cancel tells the harness to stop what the events of a message began.
+func (c *connection) cancel(ctx context.Context, message, reason string) error {
+	return c.cancelEvents(ctx, c.handedOut.end(message, ""), reason)
+}
+
+func (c *connection) cancelEvents(ctx context.Context, events []string, reason string) error {
+	for _, event := range events {
+		err := c.notify(ctx, noteCancelled, map[string]string{"requestId": requestID(event), "eventId": event, "reason": reason})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

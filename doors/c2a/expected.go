@@ -5,6 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc/codes"
+
+	"openintent/doors"
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
@@ -64,12 +67,26 @@ func (c *connection) cancelExpired(ctx context.Context) {
 			return
 		case named = <-c.expected.due:
 		}
-		m, err := c.caller.Messages.GetMessage(ctx, &openintentv1.GetMessageRequest{ChannelId: named.GetChannelId(), MessageId: named.GetId()})
+		m, err := c.messageAt(ctx, named)
 		if err != nil || m.GetStatus() != openintentv1.MessageStatus_MESSAGE_STATUS_EXPIRED {
 			continue
 		}
 		if err := c.cancel(ctx, m.GetId(), "Message expired before response"); err != nil {
 			return
+		}
+	}
+}
+
+// messageAt reads a message whose place is known. It tries again while the contract cannot be reached, because nobody asks a second time.
+func (c *connection) messageAt(ctx context.Context, named *openintentv1.Message) (*openintentv1.Message, error) {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		m, err := c.caller.Messages.GetMessage(ctx, &openintentv1.GetMessageRequest{ChannelId: named.GetChannelId(), MessageId: named.GetId()})
+		refusal := doors.RefusalOf(err)
+		if err == nil || refusal.Code != codes.Unavailable && refusal.Code != codes.ResourceExhausted {
+			return m, err
+		}
+		if !sleep(ctx, max(pause, refusal.RetryAfter)) {
+			return nil, context.Cause(ctx)
 		}
 	}
 }

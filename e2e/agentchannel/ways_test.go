@@ -82,5 +82,18 @@ func TestTheToolsAreTheRoutes(t *testing.T) {
 		require.Len(t, list(t, call("channel.list", nil), "channels"), 1)
 		require.Equal(t, "closed", call("channel.close", object{"channel": id})["status"])
 		require.Equal(t, "CHANNEL_CLOSED", call("channel.post", object{"channel": id, "kind": "log"})["refused"])
+		require.Empty(t, list(t, call("channel.list", nil), "channels"))
+		require.Len(t, list(t, call("channel.list", object{"include_closed": true}), "channels"), 1)
+
+		open := call("channel.create", object{"title": "Open", "open": true})
+		require.Equal(t, true, open["open"])
+		beside := call("channel.create", object{"title": "Beside", "intent_id": open["intent_id"]})
+		require.Equal(t, open["intent_id"], beside["intent_id"])
+		logged := object{"channel": open["id"], "kind": "log", "payload": object{"n": 1}, "key": "k"}
+		first := call("channel.post", logged)["id"]
+		require.Equal(t, first, call("channel.post", logged)["id"], "the same key is the same event")
+		call("channel.post", object{"channel": open["id"], "kind": "comms", "payload": "hello"})
+		require.Equal(t, []any{"comms"}, kinds(list(t, call("channel.events", object{"channel": open["id"], "after": first}), "events")))
+		require.Equal(t, []any{"log"}, kinds(list(t, call("channel.events", object{"channel": open["id"], "kind": "log"}), "events")))
 	})
 }

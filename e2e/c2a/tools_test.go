@@ -2,10 +2,12 @@ package c2a
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"openintent/e2e/c2a/played"
 	"openintent/e2e/harness"
@@ -64,11 +66,18 @@ func TestARoleIsKnockedAtAndOneAnswers(t *testing.T) {
 		}
 		require.Equal(t, "CLAIM_REQUIRED", bob.Refused(t, "chat.send_message", answer("Too early.")))
 		require.Equal(t, "bob", bob.Tool(t, "chat.claim", object{"inReplyTo": question.GetId()})["holder"])
-		bob.Tool(t, "chat.claim", object{"inReplyTo": question.GetId(), "ttlSeconds": 60})
+		held := bob.Tool(t, "chat.claim", object{"inReplyTo": question.GetId(), "ttlSeconds": 3000})
+		ends, err := time.Parse(time.RFC3339, held["expiresAt"].(string))
+		require.NoError(t, err)
+		require.WithinDuration(t, time.Now().Add(3000*time.Second), ends, harness.Patience)
 		require.Equal(t, "CLAIMED", carl.Refused(t, "chat.claim", object{"inReplyTo": question.GetId()}))
 		pulled := bob.Tool(t, "chat.read_thread", object{"inReplyTo": question.GetId()})
 		require.Contains(t, pulled["events"].([]any)[0].(object)["content"], object{"type": "text", "text": "May it go out?"})
 		require.Equal(t, "bob", pulled["claim"].(object)["holder"])
+		require.Equal(t, held["expiresAt"], pulled["claim"].(object)["expiresAt"])
+		require.Equal(t, object{"eventId": question.GetId(), "released": true}, bob.Tool(t, "chat.claim", object{"inReplyTo": question.GetId(), "release": true}))
+		require.Equal(t, "CLAIM_LOST", bob.Refused(t, "chat.claim", object{"inReplyTo": question.GetId(), "release": true}))
+		require.Equal(t, "bob", bob.Tool(t, "chat.claim", object{"inReplyTo": question.GetId()})["holder"])
 		bob.Tool(t, "chat.send_message", answer("It may."))
 		require.NotEmpty(t, carl.Refused(t, "chat.send_message", answer("Wait.")))
 	})
@@ -151,25 +160,50 @@ func TestAnEventIsDischargedWithoutAMessage(t *testing.T) {
 		bob := played.Connect(t, &h.Clients, "bob", played.June2, played.Every)
 		question := s.asks(t, "ann", "bob", "When?")
 		event := bob.Next(t).Event()
-		disposed := func() string {
+		delivery := func() *openintentv1.MessageDelivery {
 			t.Helper()
 			page, err := h.As("ann").Messages.ListMessageDeliveries(t.Context(), &openintentv1.ListMessageDeliveriesRequest{
 				ChannelId: s.channel, MessageId: question.GetId(),
 			})
 			require.NoError(t, err)
 			require.Len(t, page.GetDeliveries(), 1)
-			return page.GetDeliveries()[0].GetDisposition()
+			return page.GetDeliveries()[0]
 		}
-		bob.Tool(t, "chat.react", object{"inReplyTo": event, "signal": "queued", "eta": "after the deploy completes"})
+		disposed := func() string { return delivery().GetDisposition() }
+		// stands says once more what is so already, by which nothing changes.
+		stands := func(reason string, until *timestamppb.Timestamp) {
+			t.Helper()
+			before := delivery()
+			_, err := h.As("bob").Attention.SetDisposition(t.Context(), &openintentv1.SetDispositionRequest{
+				ChannelId: s.channel, MessageId: question.GetId(), Disposition: before.GetDisposition(), Reason: &reason, Until: until,
+			})
+			require.NoError(t, err)
+			require.Equal(t, before.GetDisposedAt().AsTime(), delivery().GetDisposedAt().AsTime())
+		}
+		bob.Tool(t, "chat.react", object{"inReplyTo": event, "signal": "queued", "note": "first the tests", "eta": "after the deploy completes"})
 		require.Equal(t, "deferred", disposed())
+		pulled := bob.Tool(t, "chat.read_thread", object{"inReplyTo": event})
+		require.Equal(t, []any{object{
+			"eventId": question.GetId(), "from": "bob", "signal": "queued", "note": "first the tests", "eta": "after the deploy completes",
+		}}, pulled["reactions"])
 		bob.Tool(t, "chat.react", object{"inReplyTo": event, "signal": "seen"})
 		require.Equal(t, "acknowledged", disposed())
 		bob.Tool(t, "chat.defer", object{"inReplyTo": event, "reason": "needs input", "until": "2030-01-01T13:00:00Z"})
 		require.Equal(t, "deferred", disposed())
+		stands("needs input", timestamppb.New(time.Date(2030, 1, 1, 13, 0, 0, 0, time.UTC)))
 		bob.Tool(t, "chat.resolve", object{"inReplyTo": event})
 		require.Equal(t, "responded", disposed())
 		bob.Tool(t, "chat.resolve", object{"inReplyTo": event, "disposition": "ignored", "reason": "not for me"})
 		require.Equal(t, "ignored", disposed())
+		stands("not for me", nil)
+		ann := played.Connect(t, &h.Clients, "ann", played.June2, played.Every)
+		owed := s.message(t, "ann", "bob", "I wait for this", func(r *openintentv1.SendMessageRequest) {
+			r.MessageType, r.Obligation = openintentv1.MessageType_MESSAGE_TYPE_REQUEST.Enum(), &openintentv1.Obligation{}
+		})
+		require.Equal(t, "discharged", ann.Tool(t, "chat.resolve", object{"inReplyTo": owed.GetId(), "reason": "I did it"})["disposition"])
+		listed, err := h.As("bob").Obligations.ListObligations(t.Context(), &openintentv1.ListObligationsRequest{AgentId: "bob"})
+		require.NoError(t, err)
+		require.Empty(t, listed.GetMessages())
 		require.Equal(t, "INVALID_FIELD", bob.Refused(t, "chat.react", object{"inReplyTo": event, "signal": "shout"}))
 		require.Equal(t, "INVALID_FIELD", bob.Refused(t, "chat.defer", object{"inReplyTo": event, "reason": "x", "until": "tomorrow"}))
 		require.Equal(t, "MESSAGE_NOT_FOUND", bob.Refused(t, "chat.react", object{"inReplyTo": "evt_123", "signal": "seen"}))
@@ -209,5 +243,28 @@ func TestEventsAreListed(t *testing.T) {
 		require.Equal(t, []any{last.GetId()}, events(object{"cursor": page["nextCursor"]}))
 		require.Equal(t, "INVALID_FIELD", bob.Refused(t, "chat.list_events", object{"since": "yesterday"}))
 		require.Equal(t, "INVALID_FIELD", bob.Refused(t, "chat.list_events", object{"limit": 0}))
+
+		pages := func(given object) (ids []any) {
+			t.Helper()
+			for n := 0; n < 10 && given["cursor"] != ""; n++ {
+				page := bob.Tool(t, "chat.read_thread", given)
+				for _, event := range page["events"].([]any) {
+					ids = append(ids, event.(object)["eventId"])
+				}
+				if given["cursor"], _ = page["nextCursor"].(string); len(page["events"].([]any)) == 0 {
+					break
+				}
+			}
+			return ids
+		}
+		require.Equal(t, []any{told.GetId(), all.GetId(), last.GetId()}, pages(object{"conversationId": s.channel, "limit": 2, "cursor": question.GetId()}))
+		var below []any
+		for range 3 {
+			below = append(below, s.message(t, "ann", "", strings.Repeat("long ", 100), func(r *openintentv1.SendMessageRequest) { r.ParentId = new(told.GetId()) }).GetId())
+		}
+		require.Equal(t, append([]any{told.GetId()}, below...), pages(object{"inReplyTo": below[2], "limit": 2}), "what the thread is about comes once")
+		cut := bob.Tool(t, "chat.read_thread", object{"inReplyTo": told.GetId(), "maxBytes": 200})["events"].([]any)[1].(object)
+		require.EqualValues(t, 500, cut["cutFromBytes"])
+		require.Len(t, cut["content"].([]any)[0].(object)["text"], 200)
 	})
 }

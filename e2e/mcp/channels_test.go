@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
 	openintentv1 "openintent/gen/openintent/v1"
@@ -107,6 +108,17 @@ func TestAllChannelsAreOnThePages(t *testing.T) {
 			given["cursor"], _ = answer["cursor"].(string)
 		}
 		require.Equal(t, want, got)
+
+		answer, _ := ann.call(t, "whoami", nil)
+		require.Len(t, list(t, answer, "intents"), 10)
+		require.Equal(t, true, answer["more_intents"])
+		page, err := ann.ListResources(t.Context(), nil)
+		require.NoError(t, err)
+		require.Len(t, page.Resources, 21, "the inbox and a page of intents")
+		rest, err := ann.ListResources(t.Context(), &sdk.ListResourcesParams{Cursor: page.NextCursor})
+		require.NoError(t, err)
+		require.Len(t, rest.Resources, 3, "the other intents alone")
+		require.Empty(t, rest.NextCursor)
 	})
 }
 

@@ -225,6 +225,10 @@ func TestAskSaysWhyNobodyAnswers(t *testing.T) {
 		require.Contains(t, answer["why"], "no agent of that name was ever registered (did you mean bob?)")
 		answer, _ = ann.call(t, "ask", arguments{"channel": room, "to": "bob", "text": "Are you there?", "timeout_s": 0.2})
 		require.Contains(t, answer["why"], "it is registered, and has not received the request")
+		given := arguments{"channel": room, "to": "bob", "text": "Again?", "timeout_s": 0.2, "key": "k"}
+		first, _ := ann.call(t, "ask", given)
+		again, _ := ann.call(t, "ask", given)
+		require.Equal(t, first["message"], again["message"])
 		said := ann.refused(t, "ask", arguments{"channel": room, "to": "bib", "text": "Are you there?", "fail_fast": true})
 		require.Equal(t, "NOBODY_THERE", said.Refused)
 		require.Contains(t, said.Message, "did you mean bob?")
@@ -234,7 +238,7 @@ func TestAskSaysWhyNobodyAnswers(t *testing.T) {
 // Harnesses ask their users by what a tool does, and some of them refuse a tool that does not say it. All tools of all profiles do.
 func TestToolsSayWhatTheyDo(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		var reading, repeating, destroying []string
+		var reading, repeating, destroying, readingElsewhere []string
 		for _, path := range []string{"/mcp", "/mcp?tools=c2a", "/mcp?tools=agent-channel", "/mcp?tools=repomesh"} {
 			listed, err := h.connectTo(t, path, harness.Key, "ann", newest, nil).ListTools(t.Context(), nil)
 			require.NoError(t, err)
@@ -250,6 +254,8 @@ func TestToolsSayWhatTheyDo(t *testing.T) {
 					destroying = append(destroying, tool.Name)
 				}
 				switch {
+				case path != "/mcp" && tool.Annotations.ReadOnlyHint:
+					readingElsewhere = append(readingElsewhere, tool.Name)
 				case path != "/mcp":
 				case tool.Annotations.ReadOnlyHint:
 					reading = append(reading, tool.Name)
@@ -261,5 +267,9 @@ func TestToolsSayWhatTheyDo(t *testing.T) {
 		require.ElementsMatch(t, []string{"whoami", "channels", "inbox", "wait", "read"}, reading)
 		require.ElementsMatch(t, []string{"join", "mark", "status"}, repeating)
 		require.Equal(t, []string{"channel.close"}, destroying)
+		require.ElementsMatch(t, []string{
+			"chat.list_events", "chat.read_thread", "channel.list", "channel.read", "channel.state", "channel.spec", "channel.events",
+			"event.list", "event.inbox", "event.search", "event.thread", "task.list", "agent.list",
+		}, readingElsewhere)
 	})
 }

@@ -32,11 +32,28 @@ func TestAModelIsToldHowMuchItOwes(t *testing.T) {
 			return []any{answer["unread"], answer["unanswered"], answer["owed"], answer["more_owed"]}
 		}
 		require.Equal(t, []any{0.0, 0.0, 0.0, nil}, counts(ben, "whoami"))
+		concerns := func(of *agent) []any {
+			answer, _ := of.call(t, "whoami", nil)
+			return []any{answer["concerns"], answer["more_concerns"], answer["read_only"]}
+		}
+		require.Equal(t, []any{0.0, nil, nil}, concerns(ben))
 
 		ask(nil)
 		owed := ask(&openintentv1.Obligation{})
 		require.Equal(t, []any{2.0, 2.0, 1.0, nil}, counts(ben, "whoami"))
 		require.Equal(t, []any{2.0, 2.0, 1.0, nil}, counts(ben, "inbox"))
+		require.Equal(t, []any{2.0, nil, nil}, concerns(ben), "two questions")
+		told := alice.post(t, &openintentv1.SendMessageRequest{ChannelId: channel.GetId(), To: &ben.direct.Agent, Payload: &structpb.Struct{}})
+		inbox, _ := ben.call(t, "inbox", arguments{"policy": "ack_only"})
+		require.Len(t, list(t, inbox, "messages"), 1)
+		require.Equal(t, told, list(t, inbox, "messages")[0]["id"])
+		inbox, _ = ben.call(t, "inbox", arguments{"policy": "must_respond", "limit": 1})
+		require.Len(t, list(t, inbox, "messages"), 1)
+		require.Equal(t, "must_respond", list(t, inbox, "messages")[0]["policy"])
+		inbox, _ = ben.call(t, "inbox", arguments{"policy": "must_respond", "cursor": inbox["cursor"]})
+		require.Equal(t, owed.GetId(), list(t, inbox, "messages")[0]["id"])
+		require.Equal(t, "INVALID_FIELD", ben.refused(t, "inbox", arguments{"policy": "unspecified"}).Refused)
+		ben.call(t, "mark", arguments{"messages": []string{told}, "signal": "read"})
 		ben.call(t, "reply", arguments{"message": owed.GetId(), "text": "I am at it."})
 		require.Equal(t, []any{1.0, 1.0, 1.0, nil}, counts(ben, "whoami"), "an answer does not discharge it")
 		require.Zero(t, counts(alice, "whoami")[2], "what others owe to alice is no debt of alice")

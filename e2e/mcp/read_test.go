@@ -95,6 +95,31 @@ func TestReadAThread(t *testing.T) {
 		require.Equal(t, []string{"answer 5", "answer 6"}, texts(t, answer))
 		require.NotContains(t, answer, "root")
 		require.NotContains(t, answer, "cursor")
+
+		require.NotContains(t, answer, "more_reactions")
+		require.NotEmpty(t, answer["claim_ends"])
+		for _, signal := range []string{"seen", "agree", "queued", "claimed", "done", "declined", "blocked", "unclear", "working"} {
+			ann.call(t, "mark", arguments{"messages": []string{below}, "signal": signal})
+		}
+		answer, _ = ann.call(t, "read", arguments{"thread": root, "limit": 7})
+		require.EqualValues(t, 1, answer["more_reactions"], "of eleven")
+
+		edited, deleted := ann.tell(t, room, "old"), ann.tell(t, room, "gone")
+		answer, _ = bob.call(t, "read", arguments{"message": edited})
+		require.NotContains(t, answer, "edited")
+		_, err = ann.direct.Messages.UpdateMessage(t.Context(), &openintentv1.UpdateMessageRequest{
+			ChannelId: room, MessageId: edited, Payload: textPayload(t, "new"),
+		})
+		require.NoError(t, err)
+		_, err = ann.direct.Messages.DeleteMessage(t.Context(), &openintentv1.DeleteMessageRequest{ChannelId: room, MessageId: deleted})
+		require.NoError(t, err)
+		answer, _ = bob.call(t, "read", arguments{"message": edited})
+		require.Equal(t, []any{true, nil, "new", nil}, []any{answer["edited"], answer["deleted"], answer["text"], answer["expires"]})
+		answer, _ = bob.call(t, "read", arguments{"message": deleted})
+		require.Equal(t, []any{nil, true}, []any{answer["edited"], answer["deleted"]})
+		short := ann.post(t, &openintentv1.SendMessageRequest{ChannelId: room, Payload: textPayload(t, "x"), ExpiresInSeconds: new(60.0)})
+		answer, _ = bob.call(t, "read", arguments{"message": short})
+		require.NotEmpty(t, answer["expires"])
 	})
 }
 
@@ -145,6 +170,7 @@ func TestReadFindsMessages(t *testing.T) {
 		other := ann.open(t, ann.intent(t, "Other", nil), "other")
 		root := ann.tell(t, room, "The parser broke")
 		ann.tell(t, other, "Another parser works")
+		below := bob.post(t, &openintentv1.SendMessageRequest{ChannelId: room, ParentId: &root, Payload: textPayload(t, "I look into it")})
 		var answer object
 		require.Eventually(t, func() bool {
 			answer, _ = bob.call(t, "read", arguments{"query": "parser"})
@@ -154,7 +180,7 @@ func TestReadFindsMessages(t *testing.T) {
 		answer, _ = bob.call(t, "read", arguments{"query": "parser", "limit": 1})
 		answer, _ = bob.call(t, "read", arguments{"query": "parser", "limit": 1, "cursor": answer["cursor"]})
 		require.Equal(t, []string{"The parser broke"}, texts(t, answer))
-		for _, where := range []arguments{{"channel": room}, {"thread": root}} {
+		for _, where := range []arguments{{"channel": room}, {"thread": root}, {"thread": below}} {
 			where["query"] = "parser"
 			answer, _ = bob.call(t, "read", where)
 			require.Equal(t, []string{"The parser broke"}, texts(t, answer))

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -94,6 +95,23 @@ func TestResourcesAreListedAndRead(t *testing.T) {
 			require.Equal(t, "which?", last[0]["text"])
 			inbox := read(t, bob, "openintent://agents/bob/inbox")
 			require.Equal(t, sent.GetId(), list(t, inbox, "messages")[0]["id"])
+			require.NotContains(t, intent, "more_channels")
+			require.NotContains(t, channel, "more_members")
 		}
+
+		bob, more := h.join(t, "bob"), &openintentv1.AddChannelMembersRequest{ChannelId: s.channel}
+		for i := range 19 {
+			more.Members = append(more.Members, fmt.Sprint("agent-", i))
+			_, err := s.alice.Channels.CreateChannel(t.Context(), &openintentv1.CreateChannelRequest{IntentId: s.intent, Name: fmt.Sprint("room ", i)})
+			require.NoError(t, err)
+		}
+		_, err := s.alice.Channels.AddChannelMembers(t.Context(), more)
+		require.NoError(t, err)
+		intent := read(t, bob, "openintent://intents/"+s.intent)
+		require.Len(t, list(t, intent, "channels"), 10)
+		require.Equal(t, true, intent["more_channels"])
+		channel := read(t, bob, "openintent://channels/"+s.channel)
+		require.Len(t, channel["members"], 20)
+		require.Equal(t, true, channel["more_members"])
 	})
 }

@@ -58,10 +58,15 @@ func TestStatusShowsAFewOthers(t *testing.T) {
 			_, err := h.With(harness.Key, fmt.Sprint("agent-", i)).Agents.RegisterAgent(t.Context(), &openintentv1.RegisterAgentRequest{})
 			require.NoError(t, err)
 		}
+		_, err := h.With(harness.Key, "agent-0").Agents.UpdateAgentStatus(t.Context(), &openintentv1.UpdateAgentStatusRequest{
+			AgentId: "agent-0", Status: openintentv1.AgentStatus_AGENT_STATUS_DRAINING,
+		})
+		require.NoError(t, err)
 		answer, line := h.join(t, "agent-1").call(t, "status", arguments{"state": "busy"})
 		require.Len(t, list(t, answer, "others"), 20)
 		require.EqualValues(t, 2, answer["more"])
 		require.Less(t, len(line), 3000)
 		require.NotContains(t, fmt.Sprint(answer["others"]), "agent-1 ")
+		require.NotContains(t, fmt.Sprint(answer["others"]), "agent-0 ", "those at work come first")
 	})
 }

@@ -305,10 +305,14 @@ func TestWaitingShowsNothingToStrangers(t *testing.T) {
 
 func TestSendWithAKeyIsOneMessageThoughItExpires(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		alice, given := h.join(t, "alice"), arguments{"text": "x", "key": "k", "expires_s": 60}
+		alice, given := h.join(t, "alice"), arguments{"text": "x", "key": "k", "expires_s": 60, "mentions": []string{"bob", "cora"}}
 		given["channel"] = openChannel(t, h, forAll).GetId()
 		first := alice.says(t, "send", given).ID
 		require.Equal(t, first, alice.says(t, "send", given).ID)
+		stored, err := alice.direct.Messages.GetMessage(t.Context(), &openintentv1.GetMessageRequest{ChannelId: given["channel"].(string), MessageId: first})
+		require.NoError(t, err)
+		require.Equal(t, []string{"bob", "cora"}, stored.GetMentions())
+		require.Equal(t, time.Minute, stored.GetExpiresAt().AsTime().Sub(stored.GetCreatedAt().AsTime()))
 	})
 }
 

@@ -217,6 +217,7 @@ func TestAWebhookOutlivesATokenOfItsMaker(t *testing.T) {
 		token := issuer.Token(t, nil)
 		sub := w.posts(t, token, box)
 		require.Regexp(t, "^"+issuer.URL+" .+", sub.MadeBy)
+		require.Equal(t, sub.MadeBy, w.resumes(t, token, sub).MadeBy, "whoever takes it over is named as well")
 		clock.pass(24 * time.Hour)
 		unauthenticated("TOKEN_EXPIRED").check(t, w.With(token, "").REST(t, "GET", "/v1/subscriptions/"+sub.ID, ""))
 		w.says(t, "one")
