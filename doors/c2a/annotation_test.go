@@ -236,17 +236,17 @@ func TestOnlyWhatExpiredIsCancelled(t *testing.T) {
 func TestRevisionsOfTheLatestMessages(t *testing.T) {
 	var h handedOut
 	message := func(i int) *openintentv1.Message { return &openintentv1.Message{Id: fmt.Sprint(i)} }
-	for range mostRevisions {
+	for range mostHandedOut {
 		h.note(message(1), "1")
 	}
-	for i := 2; i <= mostRevisions; i++ {
+	for i := 2; i <= mostHandedOut; i++ {
 		h.note(message(i), fmt.Sprint(i))
 	}
 	require.EqualValues(t, 1, h.revision("1"), "as many as are remembered")
-	h.note(message(mostRevisions+1), "x")
+	h.note(message(mostHandedOut+1), "x")
 	require.Zero(t, h.revision("1"))
 	require.EqualValues(t, 1, h.revision("2"))
-	require.Len(t, h.messages, mostRevisions)
+	require.Len(t, h.messages, mostHandedOut)
 }
 
 // A harness that takes nothing louder than a knock gets one without the sender's words: nobody has found out whether the sender is a stranger.

@@ -7,8 +7,8 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// mostRevisions is of how many messages a connection remembers what the harness has.
-const mostRevisions = 256
+// mostHandedOut is of how many messages a connection remembers what the harness has.
+const mostHandedOut = 256
 
 // handedOut remembers what the harness has got of the latest messages on this connection: which revision, so that an edit that was made
 // before its message was delivered makes no further event, and which events, so that what is cancelled has the name under which it came.
@@ -33,7 +33,7 @@ func (h *handedOut) note(m *openintentv1.Message, event string) {
 	}
 	got, known := h.messages[m.GetId()]
 	if !known {
-		if len(h.order) == mostRevisions {
+		if len(h.order) == mostHandedOut {
 			delete(h.messages, h.order[0])
 			h.order = h.order[1:]
 		}
