@@ -56,6 +56,9 @@ func TestAQuestionFindsItsPerson(t *testing.T) {
 		}
 		require.Len(t, posts, 3)
 		fields := decoded(t, posts["/hook-secret"].body)
+		require.Equal(t, "question", fields["type"])
+		require.Equal(t, "maria", fields["agent_id"])
+		require.Equal(t, id, fields["message_id"])
 		require.Equal(t, "alice", fields["from"])
 		require.Equal(t, "builds", fields["channel"])
 		require.Equal(t, "Release 3", fields["intent_title"])
@@ -64,6 +67,8 @@ func TestAQuestionFindsItsPerson(t *testing.T) {
 		require.Equal(t, fields["link"], posts["/topic-secret"].header.Get("Click"))
 		require.Contains(t, posts["/topic-secret"].body, "alice waits for an answer of maria, in the channel builds of Release 3")
 		require.Contains(t, posts["/services/secret"].body, `{"text":"alice waits`)
+		require.Equal(t, "A question waits for you", posts["/topic-secret"].header.Get("Title"))
+		require.Contains(t, strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(posts["/services/secret"].body), "<"+fields["link"]+">")
 		for _, post := range posts {
 			require.NotContains(t, post.body, "content")
 		}
@@ -98,6 +103,7 @@ func TestAStrangersWordsAreNotSent(t *testing.T) {
 // What others call themselves stays on one line, and means nothing to Slack.
 func TestNamesAreHarmless(t *testing.T) {
 	require.Equal(t, "a b", plain("a\nb"))
+	require.Equal(t, "a b", plain("\u202ea\u202eb\u200f"), "nothing turns the direction of what follows")
 	require.Len(t, []rune(plain(strings.Repeat("ü", 500))), maxWords)
 	w := questionWords("maria", pointer{From: "<!channel>", MessageID: "msg_1"}, "")
 	require.Contains(t, string(w.forSlack()), `\u0026lt;!channel\u0026gt;`)
@@ -215,6 +221,10 @@ func TestTheListIsReplaced(t *testing.T) {
 		require.Len(t, listed.GetContacts(), 2)
 		require.Equal(t, kept.GetContactId(), listed.GetContacts()[1].GetContactId())
 		require.Equal(t, on, listed.GetContacts()[1].GetState())
+		require.Equal(t, []openintentv1.ContactKind{toNtfy, toWebhook},
+			[]openintentv1.ContactKind{listed.GetContacts()[0].GetKind(), listed.GetContacts()[1].GetKind()})
+		require.Equal(t, h.clock.Now(), listed.GetContacts()[1].GetProvedAt().AsTime())
+		require.Equal(t, h.clock.Now(), listed.GetContacts()[1].GetCreatedAt().AsTime())
 		_, err = h.set(keep(kept), h.to(toWebhook, "/a-secret-path"))
 		requireReason(t, "INVALID_FIELD", err)
 		_, err = h.set(keep(kept), keep(kept))

@@ -1,6 +1,7 @@
 package contacts
 
 import (
+	"fmt"
 	"net/http"
 	"sync"
 	"testing"
@@ -244,6 +245,44 @@ func TestOneKeyTakesAPartOfThePosts(t *testing.T) {
 		due, err := h.due(t.Context())
 		require.NoError(t, err)
 		require.Len(t, due, ofAKey+1)
+
+		require.NoError(t, h.DB.Write(t.Context(), func(tx *database.Tx) error {
+			var posts []database.Statement
+			for n := range 2 * together { // the latest first
+				posts = append(posts, database.Statement{
+					SQL: "INSERT INTO contact_posts (agent_id, contact_id, key_id, intent_no, position, pointer, attempts, due_at, made_at)" +
+						" VALUES ('x', 'y', ?, 1, ?, '{}', 0, ?, 1)",
+					Args: []any{fmt.Sprint("key ", n), n, 1000 - n},
+				})
+			}
+			return tx.Pipeline(posts...)
+		}))
+		due, err = h.due(t.Context())
+		require.NoError(t, err)
+		require.Len(t, due, together)
+		for n, p := range due[ofAKey+1:] {
+			require.EqualValues(t, 2*together-1-n, p.place.position, "what has been due the longest comes first")
+		}
+	})
+}
+
+// However many names are due, the one that has been so the longest is looked at first.
+func TestNobodyIsLookedAtBeforeThoseWhoHaveWaitedLonger(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		h.proved()
+		h.ask("alice")
+		h.clock.Advance(aMinute)
+		require.NoError(t, h.DB.Write(t.Context(), func(tx *database.Tx) error {
+			for n := range looksOfARun {
+				if err := scheduleLook(tx, fmt.Sprint("a ", n), h.clock.Now()); err != nil { // before maria in the order of names
+					return err
+				}
+			}
+			return nil
+		}))
+		require.NoError(t, h.look(t.Context()))
+		require.Equal(t, int64(1), h.rows("contact_posts"))
+		require.Equal(t, int64(2), h.rows("contact_looks"), "the last of the others, and maria, who has a contact")
 	})
 }
 
@@ -258,11 +297,22 @@ func TestAnErasureTakesContactsAlong(t *testing.T) {
 		for _, table := range tables {
 			require.Equal(t, int64(1), h.rows(table), table)
 		}
+		require.NoError(t, h.DB.Write(t.Context(), func(tx *database.Tx) error {
+			return tx.Pipeline((&call{sender: "maria"}).storing("bob"), (&call{sender: "bob"}).storing("carol"))
+		}))
 		rows, err := Erase(t.Context(), h.DB, "maria")
 		require.NoError(t, err)
+		for table, erased := range map[string]int64{
+			"contacts": 1, "contact_codes": 1, "contact_looks": 1, "contact_calls": 2, "contact_posts": 1,
+		} {
+			require.Equal(t, erased, rows[table], "%s: also of her own questions to others", table)
+		}
 		for _, table := range tables {
-			require.Equal(t, int64(1), rows[table], table)
-			require.Zero(t, h.rows(table), table)
+			left := int64(0)
+			if table == "contact_calls" {
+				left = 1
+			}
+			require.Equal(t, left, h.rows(table), "%s: those of others stay", table)
 		}
 	})
 }

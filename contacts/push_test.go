@@ -75,7 +75,8 @@ func checkSignature(t *testing.T, header http.Header, public string, audience st
 	require.NoError(t, err)
 	key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
 	require.NoError(t, err)
-	_, err = jwt.Parse(token, func(*jwt.Token) (any, error) { return key, nil }, jwt.WithAudience(audience), jwt.WithExpirationRequired())
+	_, err = jwt.Parse(token, func(*jwt.Token) (any, error) { return key, nil }, jwt.WithAudience(audience), jwt.WithExpirationRequired(),
+		jwt.WithSubject("https://openintent.example"))
 	require.NoError(t, err)
 }
 
@@ -100,6 +101,7 @@ func TestAPointerComesAsAPush(t *testing.T) {
 		require.NotContains(t, fields, "code")
 		require.Equal(t, "https://openintent.example/console/messages/"+id, fields["url"])
 		require.Equal(t, "3600", posts[0].header.Get("TTL"))
+		require.Equal(t, "high", posts[0].header.Get("Urgency"), "a telephone that saves power shows it")
 		key, err := h.GetWebPushKey(as("maria"), &openintentv1.GetWebPushKeyRequest{})
 		require.NoError(t, err)
 		checkSignature(t, posts[0].header, key.GetPublicKey(), h.standIn.URL)
@@ -108,6 +110,19 @@ func TestAPointerComesAsAPush(t *testing.T) {
 		require.Len(t, h.passes(9*aMinute), 1)
 		require.Equal(t, off, h.listed()[0].GetState())
 	})
+}
+
+// Push services refuse a push that does not say who sends it, as a URL or as a mail address.
+func TestAPushSaysWhoSendsIt(t *testing.T) {
+	relay, err := NewRelay("smtp://localhost", "openintent@example.com")
+	require.NoError(t, err)
+	for said, cfg := range map[string]Config{
+		"https://openintent.example":  {Address: "https://openintent.example", Mail: relay},
+		"openintent@example.com":      {Address: "http://127.0.0.1:8000", Mail: relay},
+		"operator@openintent.invalid": {Address: "http://127.0.0.1:8000"},
+	} {
+		require.Equal(t, said, New(cfg).subscriber())
+	}
 }
 
 // The pair is made once for all servers.

@@ -2,6 +2,8 @@ package invites
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -164,6 +166,47 @@ func TestAnInviteThatIsTakenOverNeedsRoom(t *testing.T) {
 	})
 }
 
+// Who manages a channel lists its invites, page by page, and those of no other channel.
+func TestInvitesAreListedByTheirChannel(t *testing.T) {
+	eachHouse(t, func(t *testing.T, h *house) {
+		channel, err := h.channels.GetChannel(operator(), &openintentv1.GetChannelRequest{ChannelId: h.channel})
+		require.NoError(t, err)
+		here, made := h.channel, []string{h.invite(t, "").ID, h.invite(t, "").ID}
+		other, err := h.channels.CreateChannel(alice(""), &openintentv1.CreateChannelRequest{IntentId: channel.GetIntentId(), Name: "others"})
+		require.NoError(t, err)
+		h.channel = other.GetId()
+		h.invite(t, "")
+		issued, err := h.CreateInvite(alice(""), &openintentv1.CreateInviteRequest{
+			ChannelId: here, Label: "for a friend", Agents: []string{"guest-b"}, MaxAgents: proto.Int32(3), ReadOnly: true,
+		})
+		require.NoError(t, err)
+		live, _, err := h.keys.Live(t.Context())
+		require.NoError(t, err)
+		at := slices.IndexFunc(live, func(key *keys.Key) bool { return key.ID == issued.GetInvite().GetId() })
+		require.NoError(t, h.Join(t.Context(), live[at], "guest-a"))
+
+		request := &openintentv1.ListInvitesRequest{ChannelId: here, Limit: proto.Int32(2)}
+		var listed []*openintentv1.Invite
+		for more := true; more; more = request.Cursor != nil {
+			page, err := h.ListInvites(alice(""), request)
+			require.NoError(t, err)
+			listed, request.Cursor = append(listed, page.GetInvites()...), page.NextCursor
+		}
+		ids := make(map[string]*openintentv1.Invite)
+		for _, invite := range listed {
+			ids[invite.GetId()] = invite
+		}
+		require.Len(t, listed, 3)
+		require.ElementsMatch(t, append(made, issued.GetInvite().GetId()), slices.Collect(maps.Keys(ids)))
+		shown := ids[issued.GetInvite().GetId()]
+		require.Equal(t, []any{"for a friend", here, "alice", []string{"guest-a"}, []string{"guest-b"}, int32(3), true}, []any{
+			shown.GetLabel(), shown.GetChannelId(), shown.GetCreatedBy(), shown.GetAgents(), shown.GetExpectedAgents(), shown.GetMaxAgents(), shown.GetReadOnly(),
+		})
+		_, err = h.ListInvites(caller.NewContext(t.Context(), caller.Caller{Agent: "mallory"}), &openintentv1.ListInvitesRequest{ChannelId: here})
+		faulttest.Require(t, err, fault.Denied, "FORBIDDEN")
+	})
+}
+
 // Making an invite, and taking one over, counts against the quota of the key as a message does.
 func TestInvitesCountAsMessages(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
@@ -201,8 +244,15 @@ func TestTheSweepTakesGuestsOfEndedInvitesOffTheList(t *testing.T) {
 		_, err := h.keys.RevokeKey(operator(), &openintentv1.RevokeKeyRequest{KeyId: revoked.ID})
 		require.NoError(t, err)
 		require.Equal(t, []string{"guest-a", "guest-b", "guest-c"}, h.members(t))
+		var before [][]string
+		h.keys.OnChanged(func(context.Context) { before = append(before, h.members(t)) })
 		require.NoError(t, h.Sweep(t.Context()))
 		require.Equal(t, []string{"guest-b", "guest-c"}, h.members(t))
+		require.Equal(t, [][]string{{"guest-a", "guest-b", "guest-c"}}, before, "the server ends a guest's streams while it is still a member")
+		_, err = h.RevokeInvite(alice(""), &openintentv1.RevokeInviteRequest{ChannelId: h.channel, InviteId: stays.ID})
+		require.NoError(t, err)
+		require.Equal(t, []string{"guest-b", "guest-c"}, before[1], "so it does when the channel's manager revokes an invite")
+		require.Equal(t, []string{"guest-b"}, h.members(t))
 		h.clock.Advance(8 * 24 * time.Hour)
 		require.NoError(t, h.Sweep(t.Context()))
 		require.Empty(t, h.members(t))

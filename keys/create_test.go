@@ -19,10 +19,11 @@ import (
 func TestAKeyIsMadeWithWhatWasAsked(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		before, rate := h.tag(t), int64(7)
+		rows, stored := int64(8), int64(9)
 		until := h.clock.Now().Add(time.Hour)
 		issued := h.create(t, &openintentv1.CreateKeyRequest{
 			Label: "the reviewers", Agents: []string{"alice", "bob"}, Roles: []string{"reviewer"}, ReadOnly: true,
-			MessagesPerSecond: &rate, ExpiresAt: timestamppb.New(until),
+			MessagesPerSecond: &rate, RowsPerSecond: &rows, StoredBytesPerSecond: &stored, ExpiresAt: timestamppb.New(until),
 		})
 		require.True(t, IsSecret(issued.GetSecret()))
 		require.NotEqual(t, before, h.tag(t))
@@ -36,6 +37,8 @@ func TestAKeyIsMadeWithWhatWasAsked(t *testing.T) {
 		require.False(t, key.GetOperator() || key.GetHuman())
 		require.EqualValues(t, 7, key.GetMessagesPerSecond())
 		require.Nil(t, key.BytesPerSecond)
+		require.EqualValues(t, 8, key.GetRowsPerSecond())
+		require.EqualValues(t, 9, key.GetStoredBytesPerSecond())
 		require.Equal(t, "configured", key.GetCreatedBy())
 		require.Equal(t, h.clock.Now(), key.GetCreatedAt().AsTime())
 		require.Equal(t, until, key.GetExpiresAt().AsTime())
@@ -47,8 +50,10 @@ func TestAKeyIsMadeWithWhatWasAsked(t *testing.T) {
 		live := h.live(t)[key.GetId()]
 		require.Equal(t, DigestOf(issued.GetSecret()), live.Digest)
 		require.Nil(t, live.Former)
-		require.Equal(t, Settings{Agents: []string{"alice", "bob"}, Roles: []string{"reviewer"}, ReadOnly: true, MessagesPerSecond: &rate},
-			live.Settings)
+		require.Equal(t, Settings{
+			Agents: []string{"alice", "bob"}, Roles: []string{"reviewer"}, ReadOnly: true,
+			MessagesPerSecond: &rate, RowsPerSecond: &rows, StoredBytesPerSecond: &stored,
+		}, live.Settings)
 	})
 }
 

@@ -86,6 +86,7 @@ func TestOneServerRenewsAtATime(t *testing.T) {
 		stored := found(t, h.last(), made)
 		require.Equal(t, renewed.Token.Agents, stored.Token.Agents)
 		require.Equal(t, renewed.Token.Until, stored.Token.Until)
+		require.Equal(t, renewed.Token.Roles, stored.Token.Roles)
 		require.False(t, stored.Human)
 
 		late, err := h.last().Renew(context.Background(), session, nil)

@@ -72,6 +72,8 @@ func TestASessionEndsWithTime(t *testing.T) {
 		h.keep(t)
 		h.clock.Advance(time.Microsecond)
 		require.False(t, h.lasts(t, idle))
+		require.NoError(t, h.last().Sweep(context.Background()))
+		require.Equal(t, 1, h.count(t, "console_sessions"), "the one that is idle is gone")
 		for range 13 {
 			require.True(t, h.lasts(t, used))
 			h.keep(t)

@@ -83,7 +83,17 @@ func TestParseTakes(t *testing.T) {
 		"a description":              {"version: '1.0'\nintent: {title: T, description: D}\n", File{Title: "T", Workflow: "T", Description: "D"}},
 		"a document's marks":         {"---\nversion: '1.0'\n...\n", File{}},
 		"one value of an extra kind": {"version: '1.0'\nx: !secret y\n", File{Unknown: []Key{{Position{2, 1}, "x"}}}},
-		"keys of its own":            {"version: '1.0'\nx-all: 1\n.all: 1\n_all: 1\nall: &all {}\nchanels: {}\n", File{Unknown: []Key{{Position{6, 1}, "chanels"}}}},
+		"what channels may have besides": {
+			"version: '1.0'\nchannels: {a: {history: from_join}, b: {history: all, conversation_budget: 7, task_id: t1}}\n",
+			File{Channels: []Channel{
+				{At: Position{2, 12}, Name: "a", Policy: intent, MaxMessages: 1000, TurnBudget: 20, FromJoin: true},
+				{
+					At: Position{2, 37}, Name: "b", Policy: intent, MaxMessages: 1000, TurnBudget: 20,
+					ConversationBudget: pointer(int64(7)), TaskID: "t1",
+				},
+			}},
+		},
+		"keys of its own": {"version: '1.0'\nx-all: 1\n.all: 1\n_all: 1\nall: &all {}\nchanels: {}\n", File{Unknown: []Key{{Position{6, 1}, "chanels"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file, err := Parse("w.yaml", []byte(c.text))
@@ -146,6 +156,7 @@ func TestParseNamesEachMistakeWithItsPlace(t *testing.T) {
 		},
 
 		"an unknown policy":   {begin + "channels: {a: {member_policy: closed}}\n", []string{"2:31: member_policy must be explicit (only the members) or intent"}},
+		"an unknown history":  {begin + "channels: {a: {history: sometimes}}\n", []string{"2:25: history must be all or from_join"}},
 		"yes for true":        {begin + "channels: {a: {audit: yes}}\n", []string{`2:23: audit must be true or false, not the text "yes".`}},
 		"a time to live of 0": {begin + "channels: {a: {ttl_seconds: 0}}\n", []string{"2:29: ttl_seconds is 0; it lies between 1 and 3153600000."}},
 		"a negative one":      {begin + "channels: {a: {ttl_seconds: -5}}\n", []string{"2:29: ttl_seconds is -5; it lies between"}},

@@ -83,6 +83,16 @@ func TestCompareSaysWhatHasToChange(t *testing.T) {
 		"a policy": {
 			Channel{Name: "a", Policy: explicit}, open("a", nil), "~ channel a: member_policy intent -> explicit", []string{"member_policy"},
 		},
+		"a history": {
+			Channel{Name: "a", FromJoin: true}, open("a", nil), "~ channel a: history all -> from_join", []string{"options.history"},
+		},
+		"a history that goes": {
+			Channel{Name: "a"}, open("a", func(ch *openintentv1.Channel) {
+				ch.Options.History = openintentv1.ChannelHistory_CHANNEL_HISTORY_FROM_JOIN.Enum()
+			}),
+			"~ channel a: history from_join -> all", []string{"options.history"},
+		},
+		"one with a history is missing": {Channel{Name: "a", FromJoin: true}, nil, "+ channel a (intent, history from join)", nil},
 		"audit": {
 			Channel{Name: "a", Audit: true}, open("a", nil), "~ channel a: audit false -> true", []string{"options.audit"},
 		},

@@ -55,6 +55,9 @@ func TestAgentDataRefuses(t *testing.T) {
 		did := offline(t, "agent-data", "export", "dora", fresh, "--database-url", h.DatabaseURL)
 		require.Equal(t, exitOK, did.exit, did.stderr)
 		require.Equal(t, "exported 2 rows of dora into "+fresh+"\n", did.stdout)
+		made, err := os.Stat(fresh)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), made.Mode(), "it is for its owner alone")
 	})
 }
 

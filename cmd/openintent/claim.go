@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -96,7 +95,7 @@ func (c *claimCommand) hold(ctx context.Context, client *openintent.Client, chan
 	releasing, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Patience)
 	defer cancel()
 	if cause := context.Cause(claim.Context()); errors.Is(cause, openintent.ErrClaimLost) {
-		return errors.Join(fmt.Errorf("the claim on %s was lost while the command ran: %w", message, cause), ran)
+		return lost("the claim on "+message, cause, ran)
 	}
 	return errors.Join(ran, claim.Release(releasing))
 }

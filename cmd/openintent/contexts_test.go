@@ -162,6 +162,8 @@ contexts:
 	require.Equal(t, outcome{stderr: "no context is current now\n"}, at(t, "", "context", "delete", "prod"))
 	require.Equal(t, outcome{}, at(t, "", "context", "set", "local", "--agent", ""))
 	require.NotContains(t, at(t, "", "context").stdout, "alice", "a setting that is given as nothing is taken away")
+	require.Equal(t, outcome{}, at(t, "", "context", "set", "secure", "--server", "a:1", "--tls", "--use"))
+	require.Regexp(t, `(?m)^\* +secure +a:1 +\*$`, at(t, "", "context").stdout)
 
 	for _, arguments := range [][]string{
 		{"use", "none"}, {"delete", "none"}, {"set", "a\x1bb"}, {"set", " "}, {"set", "x", "--server", "nowhere"},

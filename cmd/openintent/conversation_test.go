@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,6 +27,12 @@ func TestAThreadIsATree(t *testing.T) {
 		require.Contains(t, page, `"priority":"high"`)
 		require.Contains(t, page, `"mentions":["alice","role:x"]`)
 
+		channel, message, _ := strings.Cut(root, "/")
+		path := "/v1/channels/" + channel + "/messages/" + message
+		require.Equal(t, 200, alice.server.As("alice").REST(t, "PATCH", path, `{"payload":{"text":"Shall we not?"}}`).Status)
+		require.Contains(t, alice.does(t, "thread", root), "broadcast (plan): Shipping [edited]\n  Shall we not?\n")
+		require.Equal(t, 200, alice.server.As("alice").REST(t, "DELETE", path, "").Status)
+		require.Contains(t, alice.does(t, "thread", root), "  [deleted]\n")
 		carol := shell{server: alice.server, agent: "carol"}
 		require.Contains(t, carol.refused(t, exitNotFound, "thread", reference(strings.Split(root, "/")[0], "msg_00000000000000000000000000")),
 			"[MESSAGE_NOT_FOUND]")
@@ -46,6 +53,7 @@ func TestAClaimIsHeldWhileACommandRuns(t *testing.T) {
 		require.Contains(t, bob.refused(t, exitConflict, "reply", request, "{}"), "[CLAIM_REQUIRED]")
 		claimed := bob.does(t, "claim", request)
 		require.Regexp(t, `(?m)^holder   bob$`, claimed)
+		require.Contains(t, carol.does(t, "thread", request), "* claimed by bob")
 		fence := strings.Fields(claimed[strings.Index(claimed, "fence"):])[1]
 		holding := func(words ...string) outcome { // what stands after -- belongs to the command
 			return at(t, "", slices.Concat([]string{"claim", request}, carol.connection(), []string{"--"}, words)...)
@@ -106,6 +114,8 @@ func TestTheInboxKeepsToItsPoliciesOnEveryPage(t *testing.T) {
 			alice.does(t, "ask", "data", "bob", `{"text":"`+strings.Repeat("x", 250_000)+`"}`, "--no-wait", "--expires", "1h")
 		}
 		alice.does(t, "broadcast", "data", "{}")
+		require.Equal(t, large, strings.Count(bob.does(t, "inbox", "--attention"), "must_respond"), "each says what it asks")
+		require.Equal(t, large-1, rows(bob.does(t, "inbox", "--limit", strconv.Itoa(large-1))))
 		require.Equal(t, large, rows(bob.does(t, "inbox", "--policy", "must_respond", "--mark-read")))
 		require.Regexp(t, `^1 unread`, at(t, "", append([]string{"inbox", "--limit", "1"}, bob.connection()...)...).stderr, "what it did not show")
 	})

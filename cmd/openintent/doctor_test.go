@@ -87,6 +87,13 @@ func TestADoctorSaysWhatWaits(t *testing.T) {
 		require.Contains(t, found["waiting"].Found, "1 that must be answered were handed to nothing of it yet; the oldest is ")
 		alice.does(t, "inbox")
 		require.Eventually(t, func() bool { return alice.examined(t, exitFailed)["waiting"].OK }, time.Minute, 50*time.Millisecond)
+
+		reader := alice.examinedWith(t, alice.does(t, "keys", "create", "a screen", "--bind", "alice", "--read-only"))["agent"]
+		require.Contains(t, reader.Found, "may only read, so it can answer nothing")
+		alice.does(t, "agents", "register")
+		require.True(t, alice.examined(t, exitFailed)["record"].OK)
+		require.Less(t, alice.server.As("alice").REST(t, "DELETE", "/v1/agents/alice", "").Status, 300)
+		require.Contains(t, alice.examined(t, exitFailed)["record"].Found, "has deregistered")
 	})
 }
 

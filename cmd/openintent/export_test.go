@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,6 +23,8 @@ func TestAStoryIsWrittenFromTheRecord(t *testing.T) {
 		asked := alice.does(t, "ask", "data", "bob", "--no-wait", "--subject", "The lexer", "--priority", "high", "--obligation", "halted", "--text", "Repair it!")
 		bob.does(t, "reply", asked, "--text", "It is repaired.")
 		alice.does(t, "broadcast", "data", "--kind", "status", "--text", "It goes on.")
+		alice.does(t, "ask", "data", "role:builder", "{}", "--no-wait", "--expires", "1h", "--collect", "2", "--parent", asked, "--mention", "bob",
+			"--metadata", `{"k":"v"}`)
 		gone := alice.does(t, "notify", "data", "role:builder", "--text", "Never mind.")
 		channel, id, _ := strings.Cut(gone, "/")
 		client, err := openintent.Dial(openintent.Options{Server: alice.server.GRPCAddress(), APIKey: harness.Key, AgentID: "alice"})
@@ -34,7 +38,7 @@ func TestAStoryIsWrittenFromTheRecord(t *testing.T) {
 		require.Equal(t, []story.Channel{{Name: "data", MemberPolicy: "intent"}}, told.Channels)
 		require.Equal(t, []story.Agent{{ID: "alice"}, {ID: "bob", Role: "builder"}}, told.Agents)
 		said := told.Lines
-		require.Len(t, said, 3)
+		require.Len(t, said, 4)
 		request := said[0]
 		require.Equal(t, "alice bob request The lexer high halted", strings.Join([]string{
 			request.Sender, request.To, request.MessageType, request.Subject, request.Priority, request.Blocks,
@@ -47,6 +51,12 @@ func TestAStoryIsWrittenFromTheRecord(t *testing.T) {
 		require.Contains(t, bob.refused(t, exitRefused, "export", intent, "--story"), "only the operator may see")
 		require.Equal(t, "status", said[2].Kind)
 		require.GreaterOrEqual(t, said[2].AfterSeconds, said[1].AfterSeconds)
+		require.Equal(t, "role:builder", said[3].To)
+		require.InDelta(t, time.Hour.Seconds(), said[3].Seconds, 60)
+		require.Equal(t, "map[quorum:2]", fmt.Sprint(said[3].Collect))
+		require.Equal(t, request.ID, said[3].Parent)
+		require.Equal(t, []string{"bob"}, said[3].Mentions)
+		require.Equal(t, map[string]any{"k": "v"}, said[3].Metadata)
 	})
 }
 

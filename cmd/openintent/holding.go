@@ -19,6 +19,15 @@ func runHolding(ctx, held context.Context, words []string, setting string, to te
 	return runCommand(running, words, []string{setting}, to)
 }
 
+// lost is the error of a command that has run, or not, while what it was to hold got lost. The exit code is the command's where it has one.
+func lost(what string, cause, ran error) error {
+	err := fmt.Errorf("%s was lost while the command ran: %w", what, cause)
+	if ran != nil {
+		err = fmt.Errorf("%w; %w", err, ran)
+	}
+	return exitError{exitCode(err), err}
+}
+
 // runPointed runs a command that learns which message waits, and reads the same on its standard input.
 func runPointed(ctx context.Context, words []string, agent string, p pointer, to terminal) error {
 	to.stdin = strings.NewReader(p.json() + "\n")

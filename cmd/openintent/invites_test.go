@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -24,6 +26,7 @@ func TestAnInviteIsMadeUsedAndRevoked(t *testing.T) {
 		require.Contains(t, guest.refused(t, exitRefused, "channels", "list"), "[OUT_OF_SCOPE]")
 		channel := idForm.FindString(alice.does(t, "channels", "list"))
 		require.Contains(t, guest.does(t, "channels", "show", channel), "guest-eve")
+		require.Contains(t, squeezed(guest.does(t, "whoami")), "agent guest-eve\nkind guest\n")
 		alice.does(t, "notify", "data", "guest-eve", `{"n": 1}`)
 		require.Equal(t, 1, rows(guest.does(t, "inbox")))
 		guest.does(t, "notify", channel, "alice", `{"n": 2}`)
@@ -34,6 +37,15 @@ func TestAnInviteIsMadeUsedAndRevoked(t *testing.T) {
 		require.Equal(t, exitRefused, guest.run(t.Context(), "inbox").exit)
 		require.Contains(t, alice.refused(t, exitNotFound, "invites", "revoke", "data", "key_x"), "[INVITE_NOT_FOUND]")
 		require.Contains(t, alice.refused(t, exitUsage, "invites", "create", "data", "--guest", "eve"), "begins with guest-")
-		require.Contains(t, alice.run(t.Context(), "invites", "create", "data", "--json").stdout, `"secret":"oi_`)
+		printed := alice.run(t.Context(), "invites", "create", "data", "--json", "--read-only", "--expires", "1h").stdout
+		require.Contains(t, printed, `"secret":"oi_`)
+		require.Contains(t, printed, `"read_only":true`)
+		var brief struct {
+			Invite struct {
+				ExpiresAt time.Time `json:"expires_at"`
+			}
+		}
+		require.NoError(t, json.Unmarshal([]byte(printed), &brief))
+		require.WithinDuration(t, time.Now().Add(time.Hour), brief.Invite.ExpiresAt, 10*time.Minute)
 	})
 }

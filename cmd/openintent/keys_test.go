@@ -79,13 +79,14 @@ func TestAKeyIsMadeUsedRotatedAndRevoked(t *testing.T) {
 
 func TestKindsOfKeys(t *testing.T) {
 	onlyKeys(t, func(t *testing.T, operator shell) {
-		reader := operator.does(t, "keys", "create", "a screen", "--bind", "alice", "--human", "--read-only", "--messages-per-second", "0")
+		reader := operator.does(t, "keys", "create", "a screen", "--bind", "alice", "--human", "--read-only", "--messages-per-second", "0",
+			"--bytes-per-second", "1001", "--rows-per-second", "1002", "--stored-bytes-per-second", "1003")
 		refused := operator.with(reader)(t, "intents", "create", "mine")
 		require.Equal(t, exitRefused, refused.exit)
 		require.Contains(t, refused.stderr, "[KEY_READ_ONLY]")
 		require.Regexp(t, `active alice everywhere human, read-only (\S+ \S+ )?a screen`, squeezed(operator.does(t, "keys")))
 		require.Contains(t, squeezed(operator.does(t, "keys", "show", keyIDForm.FindString(operator.does(t, "keys")))),
-			"messages per second 0")
+			"messages per second 0\nbytes per second 1001\nrows per second 1002\nstored bytes per second 1003\n")
 
 		placed := operator.run(t.Context(), "keys", "create", "a guest", "--bind", "alice", "--intent", "i", "--intent", "j", "--channel", "c")
 		require.Equal(t, exitOK, placed.exit, placed.stderr)

@@ -56,7 +56,7 @@ func (c *lockCommand) Run(ctx context.Context, to terminal) error {
 	releasing, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Patience)
 	defer cancel()
 	if cause := context.Cause(lease.Context()); errors.Is(cause, openintent.ErrLeaseLost) {
-		return errors.Join(fmt.Errorf("the lease of %q was lost while the command ran: %w", c.Scope, cause), ran)
+		return lost(fmt.Sprintf("the lease of %q", c.Scope), cause, ran)
 	}
 	return errors.Join(ran, lease.Release(releasing))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,16 @@ func TestMessagesAreFoundByTheirWords(t *testing.T) {
 		require.Contains(t, bob.refused(t, exitUsage, "search", "a", "--after", "yesterday"), "--after takes a time")
 		require.Contains(t, bob.refused(t, exitUsage, "search", "a", "--limit", "-1"), "--limit")
 		require.Contains(t, bob.refused(t, exitUsage, "search", "a", "--thread", "x"), "names no message")
+
+		root := alice.does(t, "messages", "data", "--ids", "--type", "broadcast")
+		channel, _, _ := strings.Cut(root, "/")
+		below := alice.does(t, "notify", "data", "bob", "--text", "Below the parser", "--parent", root)
+		elsewhere := alice.does(t, "intents", "create", "Elsewhere")
+		require.Eventually(t, func() bool { return bob.does(t, "search", "below", "--ids") == below }, harness.Patience, 50*time.Millisecond)
+		require.Equal(t, 2, rows(bob.does(t, "search", "parser", "--thread", root)), "its first message, and the one below it")
+		require.Equal(t, 3, rows(bob.does(t, "search", "parser", "--channel", channel, "--intent", os.Getenv("OPENINTENT_INTENT_ID"))))
+		require.Equal(t, 0, rows(bob.does(t, "search", "parser", "--channel", alice.does(t, "channels", "create", "other"))))
+		require.Equal(t, 0, rows(bob.does(t, "search", "parser", "--intent", elsewhere)))
 	})
 }
 

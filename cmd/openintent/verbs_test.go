@@ -87,6 +87,18 @@ func TestAHandlersFailureIsAnExitCode(t *testing.T) {
 	})
 }
 
+// Who is asked and says no ends the wait, with an exit code of its own and with what they say.
+func TestANoIsAnExitCode(t *testing.T) {
+	onSQLite(t, func(t *testing.T, alice, bob shell) {
+		asking := alice.begin(t.Context(), "ask", "data", "bob", "{}")
+		request := idForm.FindString(bob.does(t, "inbox", "--wait", "1m"))
+		bob.does(t, "react", request, "declined", "--note", "I only write")
+		refused := asking.end(t)
+		require.Equal(t, exitDeclined, refused.exit, refused.stderr)
+		require.Contains(t, refused.stderr, "I only write")
+	})
+}
+
 func TestMessagesAreListed(t *testing.T) {
 	onChannel(t, func(t *testing.T, alice, bob shell) {
 		first := alice.does(t, "notify", "data", "bob", "--text", "one")

@@ -52,12 +52,22 @@ func TestADeletionCancelsItsEvent(t *testing.T) {
 	harness.Each(t, func(t *testing.T, h *harness.Server) {
 		s := newScene(t, h)
 		bob := played.Connect(t, &h.Clients, "bob", played.June24, played.Every)
-		question := s.asks(t, "ann", "bob", "never mind")
-		bob.Accept(t, bob.Next(t))
-		_, err := h.As("ann").Messages.DeleteMessage(t.Context(), &openintentv1.DeleteMessageRequest{ChannelId: s.channel, MessageId: question.GetId()})
-		require.NoError(t, err)
-		event, reason := bob.Cancelled(t)
-		require.Equal(t, []string{question.GetId(), "Message was deleted"}, []string{event, reason})
+		for _, edited := range []bool{false, true} {
+			question := s.asks(t, "ann", "bob", "never mind")
+			bob.Accept(t, bob.Next(t))
+			came := question.GetId()
+			if edited {
+				s.edits(t, question, "it does not matter", false)
+				event, _ := bob.Cancelled(t)
+				require.Equal(t, came, event)
+				bob.Accept(t, bob.Next(t))
+				came += ".2"
+			}
+			_, err := h.As("ann").Messages.DeleteMessage(t.Context(), &openintentv1.DeleteMessageRequest{ChannelId: s.channel, MessageId: question.GetId()})
+			require.NoError(t, err)
+			event, reason := bob.Cancelled(t)
+			require.Equal(t, []string{came, "Message was deleted"}, []string{event, reason})
+		}
 	})
 }
 

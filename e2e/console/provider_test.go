@@ -252,6 +252,12 @@ func TestASessionIsRenewed(t *testing.T) {
 		h.clock.Advance(time.Hour)
 		h.requireLasts(t, b)
 		require.Equal(t, 2, issuer.Renewed())
+
+		issuer.Bare(true) // a renewal need not say again who somebody is
+		h.clock.Advance(time.Hour)
+		h.requireLasts(t, b)
+		require.Equal(t, 3, issuer.Renewed())
+		require.Contains(t, string(b.At(&h.last().Clients).REST(t, "GET", "/v1/whoami", "").Body), `"roles":["writer"]`)
 	})
 }
 

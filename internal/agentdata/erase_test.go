@@ -24,6 +24,7 @@ import (
 	"openintent/messaging"
 	"openintent/messaging/writing"
 	"openintent/search"
+	"openintent/sessions"
 	"openintent/subscriptions"
 	"openintent/tasks"
 )
@@ -131,8 +132,17 @@ func TestAnErasureFinishesWhatIsLeftToDo(t *testing.T) {
 			return writing.ScheduleWork(tx, writing.WorkDeparture, "dora", time.Now(), intentNo)
 		}))
 
+		elsewhere := []string{"contacts", "agent_reach", "console_sessions"}
+		for _, agent := range []string{"dora", "bob"} {
+			h.beElsewhere(agent)
+		}
 		report := h.erase("dora")
 		require.EqualValues(t, 2, report.Erased["messages"])
+		for _, table := range elsewhere {
+			require.EqualValues(t, 1, report.Erased[table], table)
+			require.Zero(t, h.count(table, "x.agent_id = 'dora'"), table)
+			require.EqualValues(t, 1, h.count(table, "x.agent_id = 'bob'"), table)
+		}
 		require.Zero(t, h.count("pending_work", "x.kind IN (?, ?)", writing.WorkRemoval, writing.WorkDeparture))
 		require.EqualValues(t, 2, h.count("messages", "x.sender = 'dora'"), "places stay where the channel does")
 		require.Zero(t, h.count("messages", "x.sender = 'dora' AND octet_length(x.payload) > 2"))
@@ -150,6 +160,24 @@ func TestAnErasureFinishesWhatIsLeftToDo(t *testing.T) {
 		_, err = Erase(t.Context(), h.Rooms, "carl")
 		require.ErrorIs(t, err, agents.ErrStillRegistered)
 	})
+}
+
+// beElsewhere makes rows of an agent that lie in no intent: a contact, when it was last heard, and a session at the console.
+func (h *house) beElsewhere(agent string) {
+	h.t.Helper()
+	require.NoError(h.t, h.DB.Write(h.t.Context(), func(tx *database.Tx) error {
+		return tx.Pipeline(
+			database.Statement{
+				SQL: "INSERT INTO contacts (agent_id, id, place, kind, address, made_by_key, created_at, code_until, code_attempts, last_problem)" +
+					" VALUES (?, 'cont_1', 0, 'ntfy', 'https://ntfy.example/private', 'key', 1, 0, 0, '')",
+				Args: []any{agent},
+			},
+			database.Statement{SQL: "INSERT INTO agent_reach (agent_id, heard_at) VALUES (?, 1)", Args: []any{agent}},
+		)
+	}))
+	_, err := sessions.New(sessions.Config{DB: h.DB, MostOfKey: 3}).Begin(
+		h.t.Context(), sessions.Holder{KeyID: "key", Agent: agent}, sessions.Digest{}, nil)
+	require.NoError(h.t, err)
 }
 
 // rowsOfTable says what a test puts into a table: the column of the agent, and others with their values, in which n.i is a number of each row.

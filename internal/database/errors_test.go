@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
 
@@ -75,6 +76,21 @@ func TestALostConnectionOfACallerWhoHasGoneIsTheirEnd(t *testing.T) {
 			require.ErrorIs(t, err, context.Canceled, "%s, gone before it began", name)
 		}
 	})
+}
+
+// A server in trouble is away for a while. What it says of a row, or of the program's own mistakes, is none of that.
+func TestErrorsOfAServerInTrouble(t *testing.T) {
+	for code, away := range map[string]bool{
+		"53300": true, "53100": true, "53200": true, "58030": true, "57014": true, "57P01": true, "57P03": true, "25P03": true, "08006": true,
+		"40001": true, "40P01": true, "55P03": true,
+		"23505": false, "22001": false, "42P01": false, "42601": false, "25006": false, "0A000": false, "54000": false,
+	} {
+		err := fmt.Errorf("wrapped: %w", &pgconn.PgError{Code: code})
+		require.Equal(t, away, database.IsUnavailable(err), code)
+		require.Equal(t, code == "23505" || code == "22001" || code == "54000", database.IsData(err), code)
+		require.Equal(t, code == "40001" || code == "40P01" || code == "55P03", database.IsConflict(err), code)
+		require.False(t, database.IsCommitUnknown(err), code)
+	}
 }
 
 func TestErrorsOfOthers(t *testing.T) {

@@ -1,6 +1,7 @@
 package database_test
 
 import (
+	"context"
 	"maps"
 	"net/url"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -275,10 +277,8 @@ func TestTheDefaultCollationIsNotByBytes(t *testing.T) {
 
 func TestPostgresSettings(t *testing.T) {
 	address := databasetest.BlankURL(t, database.PostgreSQL)
-	settings := func(address string) map[string]string {
-		found := map[string]string{}
-		db := openScratch(t, database.Config{URL: address})
-		require.NoError(t, db.ReadStatement(t.Context(), func(tx *database.Tx) error {
+	read := func(found map[string]string) func(tx *database.Tx) error {
+		return func(tx *database.Tx) error {
 			return tx.Pipeline(database.Statement{
 				SQL: `SELECT name, setting FROM pg_settings WHERE name IN ('application_name', 'TimeZone', 'lock_timeout',
 					'statement_timeout', 'idle_in_transaction_session_timeout')`,
@@ -289,7 +289,15 @@ func TestPostgresSettings(t *testing.T) {
 					return err
 				},
 			})
-		}))
+		}
+	}
+	settings := func(address string) map[string]string {
+		found, inLane := map[string]string{}, map[string]string{}
+		db := openScratch(t, database.Config{URL: address})
+		require.NoError(t, db.ReadStatement(t.Context(), read(found)))
+		require.NoError(t, db.Lane().Write(t.Context(), read(inLane)))
+		require.Equal(t, "100", inLane["lock_timeout"], "whoever uses the lane cannot wait")
+		require.Equal(t, "10000", inLane["idle_in_transaction_session_timeout"])
 		return found
 	}
 	require.Equal(t, map[string]string{"application_name": "openintent 0.3", "TimeZone": "UTC", "lock_timeout": "3000",
@@ -304,6 +312,33 @@ func TestPostgresSettings(t *testing.T) {
 	parsed.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20")
 	require.Equal(t, map[string]string{"application_name": "mine", "TimeZone": "UTC", "lock_timeout": "77",
 		"statement_timeout": "88", "idle_in_transaction_session_timeout": "30000"}, settings(parsed.String()))
+}
+
+// Pings and the lane have connections of their own, so neither waits for transactions that wait. On SQLite, the lane writes in turn.
+func TestPingsAndTheLaneWaitForNobody(t *testing.T) {
+	each(t, func(cfg *database.Config) { cfg.Connections = database.Connections{Write: 1, Read: 2} }, func(t *testing.T, db *database.DB) {
+		var inside, all sync.WaitGroup
+		release := make(chan struct{})
+		occupy := func(*database.Tx) error {
+			inside.Done()
+			<-release
+			return nil
+		}
+		inside.Add(3)
+		all.Go(func() { assert.NoError(t, db.Write(t.Context(), occupy)) })
+		for range 2 {
+			all.Go(func() { assert.NoError(t, db.Read(t.Context(), occupy)) })
+		}
+		inside.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		assert.NoError(t, db.Ping(ctx))
+		if db.Engine() == database.PostgreSQL {
+			assert.NoError(t, db.Lane().Write(ctx, func(tx *database.Tx) error { return insertThing(tx, 1) }))
+		}
+		close(release)
+		all.Wait()
+	})
 }
 
 // A DB has as many places for transactions as its configuration says, and otherwise the usual number.

@@ -239,6 +239,22 @@ func TestAMigrationGivesWay(t *testing.T) {
 	require.NoError(t, within(t, migrated))
 }
 
+// A migration may take very long, as the building of an index does: what bounds the server's statements does not bound it.
+func TestAMigrationHasTime(t *testing.T) {
+	files := maps.Clone(scratch)
+	files["postgres/00002_limits.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nINSERT INTO things (id, owner, name)" +
+		" SELECT row_number() OVER (ORDER BY name), name, setting FROM pg_settings WHERE name IN" +
+		" ('idle_in_transaction_session_timeout', 'lock_timeout', 'statement_timeout');\n")}
+	db, err := database.OpenWithMigrations(t.Context(), database.Config{URL: databasetest.BlankURL(t, database.PostgreSQL)}, files)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	var limits []string
+	require.NoError(t, db.ReadStatement(t.Context(), func(tx *database.Tx) error {
+		return tx.Pipeline(database.ReadValues(&limits, "SELECT name FROM things ORDER BY id"))
+	}))
+	require.Equal(t, []string{"0", "2000", "0"}, limits)
+}
+
 // told is a log that tells about each warning.
 type told struct {
 	slog.Handler

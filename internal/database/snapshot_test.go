@@ -29,6 +29,15 @@ func TestReadSnapshot(t *testing.T) {
 		require.Error(t, database.ReadSnapshot(t.Context(), address, func(tx *database.Tx) error {
 			return tx.Pipeline(database.Statement{SQL: "UPDATE search_state SET version = 100"})
 		}))
+		if db.Engine() == database.PostgreSQL {
+			require.NoError(t, database.ReadSnapshot(t.Context(), address, func(tx *database.Tx) error {
+				var limits []string
+				err := tx.Pipeline(database.ReadValues(&limits, "SELECT setting FROM pg_settings WHERE name IN"+
+					" ('statement_timeout', 'idle_in_transaction_session_timeout', 'enable_seqscan') ORDER BY name"))
+				require.Equal(t, []string{"on", "0", "0"}, limits, "it may take as long as it wants, and read tables as a whole")
+				return err
+			}))
+		}
 		require.NoError(t, db.ReadStatement(t.Context(), func(tx *database.Tx) error {
 			require.EqualValues(t, 1, states(tx))
 			return nil

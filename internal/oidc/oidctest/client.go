@@ -38,6 +38,13 @@ func (i *Issuer) Lasting(is bool) {
 	i.people.lasting = is
 }
 
+// Bare says whether the issuer gives no token that says who somebody is, but only what else it gives. At first it gives one.
+func (i *Issuer) Bare(is bool) {
+	i.people.mutex.Lock()
+	defer i.people.mutex.Unlock()
+	i.people.bare = is
+}
+
 // Dismiss makes the issuer renew nothing that it has given until now.
 func (i *Issuer) Dismiss() {
 	i.people.mutex.Lock()
@@ -93,6 +100,9 @@ func (i *Issuer) given(to grant) map[string]any {
 	maps.Copy(claims, i.people.person)
 	answer := map[string]any{
 		"access_token": rand.Text(), "token_type": "Bearer", "expires_in": int(time.Hour.Seconds()), "id_token": i.Token(i.people.tb, claims),
+	}
+	if i.people.bare {
+		delete(answer, "id_token")
 	}
 	if i.people.lasting {
 		refresh := rand.Text()

@@ -32,6 +32,8 @@ type signingIn struct {
 	renews int
 	// lasting is true while the issuer gives what renews its tokens.
 	lasting bool
+	// bare is true while the issuer gives no token that says who somebody is.
+	bare bool
 }
 
 // grant is what a code stands for. Only a client with a secret has a nonce, and nothing of a resource.
