@@ -29,10 +29,11 @@ type contract struct {
 	channel  *openintentv1.Channel
 	messages []*openintentv1.Message
 	page     int
-	// looks is how many messages one page of the list looks at; 0: all.
-	looks int
-	sent  []*openintentv1.SendMessageRequest
-	notes []string
+	// looks is how many messages one page of the list looks at; 0: all. The caller does not see what hidden says.
+	looks  int
+	hidden string
+	sent   []*openintentv1.SendMessageRequest
+	notes  []string
 	// intents are those of the caller, oldest first, with their channels.
 	intents  []string
 	channels map[string][]*openintentv1.Channel
@@ -72,7 +73,7 @@ func (c *contract) ListMessages(
 		answer.Bounded, answer.NextSince = true, new(looked[len(looked)-1].GetId())
 	}
 	for _, m := range looked {
-		if r.Kind == nil || m.GetKind() == r.GetKind() {
+		if (r.Kind == nil || m.GetKind() == r.GetKind()) && m.GetSender() != c.hidden {
 			answer.Messages = append(answer.Messages, m)
 		}
 	}
@@ -154,6 +155,7 @@ func TestWhoIsPresumedDead(t *testing.T) {
 	for what, given := range map[string]struct {
 		messages []*openintentv1.Message
 		page     int
+		looks    int
 		closed   bool
 		dead     bool
 	}{
@@ -163,6 +165,9 @@ func TestWhoIsPresumedDead(t *testing.T) {
 		"others speak":                {messages: []*openintentv1.Message{holds(9*minutes, "ann", "bob"), says(4*minutes, "ann")}, dead: true},
 		"it spoke on the second page": {
 			messages: []*openintentv1.Message{holds(9*minutes, "ann", "bob"), says(4*minutes, "ann"), says(3*minutes, "bob")}, page: 1,
+		},
+		"it spoke after messages that the caller does not see": {
+			messages: []*openintentv1.Message{holds(9*minutes, "ann", "bob"), says(4*minutes, "eve"), says(3*minutes, "bob")}, looks: 1,
 		},
 		"named again by others": {messages: []*openintentv1.Message{holds(9*minutes, "ann", "bob"), holds(3*minutes, "ann", "bob")}, dead: true},
 		"named again and again": {
@@ -179,7 +184,7 @@ func TestWhoIsPresumedDead(t *testing.T) {
 		}, page: 1},
 	} {
 		d, c := deskAt(given.messages...)
-		c.page = max(given.page, 1)
+		c.page, c.looks, c.hidden = max(given.page, 1), given.looks, "eve"
 		if given.page == 0 {
 			c.page = 1000
 		}

@@ -90,7 +90,10 @@ func (d *Desk) seenSince(ctx context.Context, channel *openintentv1.Channel, sin
 			seen[m.GetSender()] = m.GetCreatedAt().AsTime()
 			after = m.GetId()
 		}
-		if len(page.GetMessages()) == 0 {
+		switch {
+		case page.GetBounded():
+			after = page.GetNextSince()
+		case len(page.GetMessages()) == 0:
 			return seen, true, nil
 		}
 	}
