@@ -3,16 +3,18 @@ package main
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"openintent/e2e/harness"
+	"openintent/internal/database"
 )
 
 // got returns what the REST API answers alice to a path.
@@ -230,16 +232,11 @@ func TestALockIsHeldWhileACommandRuns(t *testing.T) {
 		require.Equal(t, 3, did.exit, "the command's own: %s", did.stderr)
 		require.Regexp(t, `^fence \d+\n$`, did.stdout)
 
-		begun, end := filepath.Join(t.TempDir(), "begun"), filepath.Join(t.TempDir(), "end")
-		for _, pipe := range []string{begun, end} {
-			require.NoError(t, syscall.Mkfifo(pipe, 0o600))
-		}
-		ended := make(chan outcome, 2)
-		go func() {
-			ended <- at(t, "", lock(alice, []string{"--duration", "5h"}, "sh", "-c", "echo > "+begun+"; read -r _ < "+end)...)
-		}()
-		_, err := os.ReadFile(begun)
+		stdin, end, err := os.Pipe()
 		require.NoError(t, err)
+		t.Cleanup(func() { _, _ = stdin.Close(), end.Close() })
+		holding := beginAt(t.Context(), stdin, lock(alice, []string{"--duration", "5h"}, "sh", "-c", "echo begun; cat")...)
+		require.Equal(t, "begun", holding.line(t))
 		type lease struct {
 			AgentID    string    `json:"agent_id"`
 			AcquiredAt time.Time `json:"acquired_at"`
@@ -255,11 +252,11 @@ func TestALockIsHeldWhileACommandRuns(t *testing.T) {
 		require.Equal(t, 5*time.Hour, held.Leases[0].ExpiresAt.Sub(held.Leases[0].AcquiredAt))
 
 		require.Equal(t, exitConflict, at(t, "", lock(bob, nil, "true")...).exit, "somebody holds it")
-		waited := make(chan outcome, 1)
-		go func() { waited <- at(t, "", lock(bob, []string{"--wait", "1m"}, "echo", "mine")...) }()
-		require.NoError(t, os.WriteFile(end, []byte("\n"), 0o600))
-		require.Equal(t, exitOK, (<-ended).exit)
-		require.Equal(t, outcome{stdout: "mine\n"}, <-waited)
+		waits := beginAt(t.Context(), nil, lock(bob, []string{"--wait", "1m"}, "echo", "mine")...)
+		require.Eventually(t, func() bool { return len(waits.ended) > 0 || leaseWaiters(t, bob) == 1 }, harness.Patience, 5*time.Millisecond)
+		require.NoError(t, end.Close())
+		require.Equal(t, outcome{}, holding.end(t))
+		require.Equal(t, outcome{stdout: "mine\n"}, waits.end(t))
 
 		for _, flags := range [][]string{{"--wait", "11m"}, {"--duration", "25h"}, {"--duration", "500ms"}} {
 			require.Equal(t, exitUsage, at(t, "", lock(bob, flags, "true")...).exit, flags)
@@ -267,25 +264,28 @@ func TestALockIsHeldWhileACommandRuns(t *testing.T) {
 	})
 }
 
+// leaseWaiters returns how many calls wait for a lease.
+func leaseWaiters(t *testing.T, s shell) (waiters int64) {
+	t.Helper()
+	assert.NoError(t, database.ReadSnapshot(t.Context(), s.server.DatabaseURL, func(tx *database.Tx) error {
+		return tx.Pipeline(database.ReadValue(&waiters, "SELECT COUNT(*) FROM lease_waiters"))
+	}))
+	return waiters
+}
+
 // A command whose lease is lost gets SIGTERM, because somebody else may work on the same by then.
 func TestACommandEndsWithItsLease(t *testing.T) {
 	onSQLite(t, func(t *testing.T, alice, _ shell) {
-		begun := filepath.Join(t.TempDir(), "begun")
-		require.NoError(t, syscall.Mkfifo(begun, 0o600))
-		ended := make(chan outcome, 1)
-		go func() {
-			ended <- at(t, "", slices.Concat([]string{"lock", "chapter 3", "--duration", "1s"}, alice.connection(), []string{
-				"--", "sh", "-c", `trap 'echo stopped; exit 7' TERM; echo > ` + begun + `; while :; do sleep 0.02; done`,
-			})...)
-		}()
-		_, err := os.ReadFile(begun)
-		require.NoError(t, err)
+		working := beginAt(t.Context(), nil, slices.Concat([]string{"lock", "chapter 3", "--duration", "1s"}, alice.connection(), []string{
+			"--", "sh", "-c", `trap 'echo stopped; exit 7' TERM; echo begun; for i in $(seq 1000); do sleep 0.02; done`,
+		})...)
+		require.Equal(t, "begun", working.line(t))
 		path := "/v1/intents/" + os.Getenv("OPENINTENT_INTENT_ID") + "/leases"
 		var held struct{ Leases []struct{ ID string } }
 		alice.server.As("alice").REST(t, "GET", path, "").Decode(t, &held)
 		require.Len(t, held.Leases, 1)
 		alice.server.As("alice").REST(t, "DELETE", path+"/"+held.Leases[0].ID, "") // unless its time is over by itself
-		did := <-ended
+		did := working.end(t)
 		require.Equal(t, 7, did.exit, did.stderr)
 		require.Equal(t, "stopped\n", did.stdout)
 		require.Contains(t, did.stderr, `the lease of "chapter 3" was lost while the command ran`)

@@ -68,6 +68,11 @@ func (s shell) refused(t *testing.T, exit int, arguments ...string) string {
 
 // begin runs a command in the background.
 func (s shell) begin(ctx context.Context, arguments ...string) *background {
+	return beginAt(ctx, strings.NewReader(s.stdin), append(arguments, s.connection()...)...)
+}
+
+// beginAt runs a command in the background whose arguments say where its server is.
+func beginAt(ctx context.Context, stdin io.Reader, arguments ...string) *background {
 	b := &background{lines: make(chan string, 100), ended: make(chan outcome, 1)}
 	reader, writer := io.Pipe()
 	go func() {
@@ -78,7 +83,7 @@ func (s shell) begin(ctx context.Context, arguments ...string) *background {
 	}()
 	go func() {
 		var stderr bytes.Buffer
-		exit := run(ctx, append(arguments, s.connection()...), terminal{stdin: strings.NewReader(s.stdin), stdout: writer, stderr: &stderr})
+		exit := run(ctx, arguments, terminal{stdin: stdin, stdout: writer, stderr: &stderr})
 		_ = writer.Close()
 		b.ended <- outcome{exit: exit, stderr: stderr.String()}
 	}()
