@@ -56,7 +56,7 @@ func TestAStockIsCountedInTheDatabase(t *testing.T) {
 	})
 }
 
-// What ends is held no more.
+// A key no longer holds an intent that has ended.
 func TestAnIntentThatEndsIsFreed(t *testing.T) {
 	eachEngine(t, func(t *testing.T, h *house) {
 		active := openintentv1.IntentStatus_INTENT_STATUS_ACTIVE

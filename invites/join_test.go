@@ -166,7 +166,7 @@ func TestAnInviteThatIsTakenOverNeedsRoom(t *testing.T) {
 	})
 }
 
-// Who manages a channel lists its invites, page by page, and those of no other channel.
+// The manager of a channel lists its invites page by page, and no invites of other channels.
 func TestInvitesAreListedByTheirChannel(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		channel, err := h.channels.GetChannel(operator(), &openintentv1.GetChannelRequest{ChannelId: h.channel})

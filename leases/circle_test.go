@@ -28,7 +28,7 @@ func TestACircleOfWaitersIsRefusedAndNamed(t *testing.T) {
 	})
 }
 
-// Who waits for a scope depends on those who asked for it earlier, and on whoever holds it in this intent.
+// An agent that waits for a scope depends on the agents that asked for it earlier, and on the holder in this intent.
 func TestCirclesFollowTheOrderOfAskingInTheIntent(t *testing.T) {
 	eachHouse(t, func(t *testing.T, h *house) {
 		later := h.clock.Now().Add(time.Hour)

@@ -99,7 +99,7 @@ func TestFlagsOfChannelsReachTheServer(t *testing.T) {
 	})
 }
 
-// What is lifted is the brake outside threads, or that of the thread that is named.
+// The command lifts the brake of the named thread. Without one it lifts the brake outside threads.
 func TestABrakeIsLifted(t *testing.T) {
 	onSQLite(t, func(t *testing.T, alice, _ shell) {
 		alice.does(t, "channels", "create", "braked", "--conversation-budget", "3")

@@ -148,7 +148,7 @@ func (p *paged) GetInbox(_ context.Context, req *openintentv1.GetInboxRequest) (
 	}}}, nil
 }
 
-// ListMessages has three pages, of which the second had looked at enough messages before it found one.
+// ListMessages returns three pages. The second one is empty, because the server has looked at enough messages.
 func (p *paged) ListMessages(_ context.Context, req *openintentv1.ListMessagesRequest) (*openintentv1.ListMessagesResponse, error) {
 	switch req.GetSince() {
 	default:

@@ -87,7 +87,7 @@ func TestAHandlersFailureIsAnExitCode(t *testing.T) {
 	})
 }
 
-// Who is asked and says no ends the wait, with an exit code of its own and with what they say.
+// A no of the agent that was asked ends the wait. The command prints its note and has an exit code of its own.
 func TestANoIsAnExitCode(t *testing.T) {
 	onSQLite(t, func(t *testing.T, alice, bob shell) {
 		asking := alice.begin(t.Context(), "ask", "data", "bob", "{}")

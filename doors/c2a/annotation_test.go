@@ -175,7 +175,7 @@ func TestWhatBecomesOfMessagesThatComeAgain(t *testing.T) {
 	}
 }
 
-// What is cancelled has the name under which the harness got it last, however often it was edited before.
+// A cancellation names the event that the harness got last, however often the message was edited before.
 func TestTheLatestEventOfAMessageIsCancelled(t *testing.T) {
 	const edited, deleted = "message_edited", "message_deleted"
 	sent := toBob(1).GetMessage()

@@ -95,7 +95,7 @@ func TestAssertionsSayWhatWasSaid(t *testing.T) {
 	require.Contains(t, failing.said, line)
 }
 
-// What was said does not fit in one page of the server's answers.
+// The messages do not fit into one page of the server's answers, and the kit lists all of them.
 func TestEverythingThatWasSaidIsListed(t *testing.T) {
 	server := start(t)
 	channel := open(t, server, "asker")

@@ -13,7 +13,7 @@ import (
 	"openintent/internal/oidc"
 )
 
-// signIn signs somebody in whom the issuer knows, and returns what the issuer says.
+// signIn signs a person in with the issuer, and returns the grant.
 func (h *house) signIn(t *testing.T, client oidc.Client) (*oidc.Grant, error) {
 	t.Helper()
 	attempt := oidc.NewAttempt("http://127.0.0.1/back")
@@ -29,7 +29,7 @@ func (h *house) signIn(t *testing.T, client oidc.Client) (*oidc.Grant, error) {
 	return h.Return(t.Context(), client, attempt, back.Query().Get("code"))
 }
 
-// What the issuer says of somebody holds as long as its token. Whoever signs in needs one, and a renewal speaks of the same person.
+// A grant lasts as long as its token. A sign-in needs a token, and a renewal must name the same person.
 func TestAGrantIsThatOfOnePerson(t *testing.T) {
 	h := newHouse(t)
 	client := oidc.Client{ID: "console", Secret: "secret"}
