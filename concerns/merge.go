@@ -87,7 +87,7 @@ func (m *merge) ended() bool {
 	return !slices.ContainsFunc(m.lanes, func(l *lane) bool { return !l.ended || len(l.held) > 0 })
 }
 
-// through is up to where everything was given. It drops what two lanes have and one has given: up to there the other was read.
+// through is up to where everything was given. First it drops candidates that another lane has given: their lane was read no further.
 func (m *merge) through() place {
 	if len(m.ready(1)) > 0 { // enough were judged, and these were not
 		return m.last

@@ -12,7 +12,7 @@ import (
 	"openintent/messaging/obligation"
 )
 
-// sweptObligations is at how many obligations one run of the sweep looks.
+// sweptObligations bounds how many obligations one run of the sweep looks at.
 const sweptObligations = 500
 
 // SweepObligations makes the steps of obligations that are due: returns, and then the coordinator and the operator. It uses one

@@ -6,10 +6,12 @@ import (
 	openintentv1 "openintent/gen/openintent/v1"
 )
 
-// nearlyFull is from how many bytes on a page of messages may have ended early. Pages end at 3 MiB, and a message has 256 KiB at most.
+// nearlyFull is how many bytes a page of messages may have and has certainly not ended early. Pages end at 3 MiB, and a message has at most
+// 256 KiB of payload and metadata.
 const nearlyFull = 2 << 20
 
-// MayBeCut reports whether a page of messages may have left some out: it has as many as were asked for, or ended because of their sizes.
+// MayBeCut reports whether a page of messages may have left some out: it has as many as the limit, or is
+// so large that it may have ended early.
 func MayBeCut(messages []*openintentv1.Message, limit int) bool {
 	size := 0
 	for _, m := range messages {

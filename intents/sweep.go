@@ -14,7 +14,7 @@ const (
 	sweptEntries = 500
 )
 
-// sweeping is at how many intents one run looks, and at how many access entries of each.
+// sweeping bounds how many intents one run looks at, and how many access entries of each.
 type sweeping struct{ intents, entries int }
 
 // Sweep logs the expiry of each access entry once. Nothing waits for it, because the rules decide by time. Sweep also makes the

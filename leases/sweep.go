@@ -9,7 +9,7 @@ import (
 	"openintent/internal/database"
 )
 
-// sweptIntents is at how many intents one run of the sweep looks.
+// sweptIntents bounds how many intents one run of the sweep looks at.
 const sweptIntents = 500
 
 // Sweep ends leases that are over, and notes of the others by what they were judged. It uses one transaction per intent, and

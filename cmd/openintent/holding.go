@@ -19,7 +19,7 @@ func runHolding(ctx, held context.Context, words []string, setting string, to te
 	return runCommand(running, words, []string{setting}, to)
 }
 
-// lost is the error of a command that has run, or not, while what it was to hold got lost. The exit code is the command's where it has one.
+// lost says that a lease or a claim was lost while a command ran, and how the command ended. The exit code is the command's if it has one.
 func lost(what string, cause, ran error) error {
 	err := fmt.Errorf("%s was lost while the command ran: %w", what, cause)
 	if ran != nil {

@@ -95,7 +95,6 @@ func (s *session) readPart(ctx context.Context, given readArguments) (any, error
 		row.Channel = ""
 		answer.Messages = append(answer.Messages, row)
 	}
-	cut := doors.MayBeCut(page.GetMessages(), int(*limit(given.Limit)))
 	shows := page.GetMessages()
 	if given.Limit == nil {
 		answer.Messages = thoseThatFit(answer.Messages, given.Cursor == "")
@@ -106,7 +105,8 @@ func (s *session) readPart(ctx context.Context, given readArguments) (any, error
 		shows = shows[:fit]
 	}
 	s.tookShown(ctx, shows)
-	answer.Earlier = given.Cursor == "" && (cut || page.GetBounded() || len(answer.Messages) < len(page.GetMessages()))
+	answer.Earlier = given.Cursor == "" && (page.GetBounded() || len(answer.Messages) < len(page.GetMessages()) ||
+		doors.MayBeCut(page.GetMessages(), int(*limit(given.Limit))))
 	if last := len(answer.Messages) - 1; last >= 0 {
 		answer.Cursor = answer.Messages[last].ID
 	}

@@ -121,9 +121,7 @@ func (m *Mailbox) standing(ctx context.Context, message *Message) (*Message, err
 		if len(listed) == 0 && !page.GetBounded() { // a page may end early, because its texts are long
 			return nil, nil
 		}
-		if request.Since = page.NextSince; request.Since == nil { // a server of an earlier release
-			request.Since = &listed[len(listed)-1].Id
-		}
+		request.Since = page.NextSince
 	}
 }
 

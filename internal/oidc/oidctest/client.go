@@ -38,7 +38,7 @@ func (i *Issuer) Lasting(is bool) {
 	i.people.lasting = is
 }
 
-// Bare says whether the issuer gives no token that says who somebody is, but only what else it gives. At first it gives one.
+// Bare says whether the issuer leaves the id_token out of its answers. At first it does not.
 func (i *Issuer) Bare(is bool) {
 	i.people.mutex.Lock()
 	defer i.people.mutex.Unlock()

@@ -32,7 +32,7 @@ type signingIn struct {
 	renews int
 	// lasting is true while the issuer gives what renews its tokens.
 	lasting bool
-	// bare is true while the issuer gives no token that says who somebody is.
+	// bare is true while the issuer leaves the id_token out of its answers.
 	bare bool
 }
 

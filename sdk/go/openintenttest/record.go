@@ -187,7 +187,7 @@ func (s *Server) messages(intentID string) (all []Said) {
 			since = page[len(page)-1].ID
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Said) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	slices.SortFunc(all, func(a, b Said) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	return all
 }
 

@@ -212,7 +212,7 @@ class Mailing:
                     return found
             if not page.bounded and not page.messages:  # a page may end early, because its texts are long
                 return None
-            request.since = page.next_since or page.messages[-1].id  # a server of an earlier release names no cursor
+            request.since = page.next_since
 
     def decline(self, message: Message, note: str | None) -> Steps[Answered]:
         """Says no, unless the agent has answered or has said no before, whatever it said then."""

@@ -133,7 +133,7 @@ export class GrpcMailboxServer implements MailboxServer {
     const wire = { channelId: message.channelId, since, limit: answersPage, ...which };
     const page = await this.connection.call(attempt, (options) => this.connection.messages.listMessages(wire, options));
     const goesOn = page.bounded || page.messages.length > 0; // A page may end early, because its texts are long.
-    const next = goesOn ? (page.nextSince ?? page.messages.at(-1)?.id) : undefined; // A server of an earlier release names no cursor.
+    const next = goesOn ? page.nextSince : undefined;
     return { messages: page.messages.map((wired) => toMessage(wired)), next };
   }
 }
